@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "costate/core/bytes.hpp"
+#include "costate/core/step.hpp"
+
+/// @file
+/// A place for checkpoints: bytes in numbered slots. A tier knows how many bytes it may use, which
+/// index each slot holds, and nothing about what the bytes mean.
+
+namespace costate {
+
+/// What a tier has done and holds.
+struct TierUse {
+  std::string name;    ///< "memory", "disk"
+  Bytes capacity = 0;  ///< bytes it may hold
+  Bytes held = 0;      ///< bytes it holds now
+  Bytes peak = 0;      ///< the most it ever held
+  Step writes = 0;     ///< checkpoints written
+  Step reads = 0;      ///< checkpoints read
+  Slot slots = 0;      ///< checkpoints it has room for
+  double seconds = 0;  ///< time spent in it
+};
+
+/// One tier. Not synchronised.
+class Tier {
+ public:
+  virtual ~Tier() = default;
+
+  [[nodiscard]] virtual const TierUse& use() const noexcept = 0;
+  [[nodiscard]] Slot slots() const noexcept { return use().slots; }
+
+  /// Begins to write index `at` to the empty slot: a place for `bytes` bytes, aligned to 8, valid
+  /// until `commit`. Nothing counts as stored before `commit`.
+  /// @throws ScheduleError if the slot is taken or does not exist
+  /// @throws StorageError if there is no room
+  virtual std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) = 0;
+  virtual void commit(Slot slot) = 0;
+
+  /// The checkpoint of index `at`; valid until the next call. The slot keeps it.
+  /// @throws ScheduleError if the slot holds another index or none
+  /// @throws StorageError if it cannot be read or fails its checksum
+  virtual std::span<const std::byte> read(Slot slot, Step at) = 0;
+
+  /// Empties the slot.
+  /// @throws ScheduleError if it is empty
+  virtual void drop(Slot slot) = 0;
+
+ protected:
+  Tier() = default;
+  Tier(const Tier&) = default;
+  Tier& operator=(const Tier&) = default;
+};
+
+}  // namespace costate

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "costate/core/step.hpp"
+
+/// @file
+/// The one interface that a simulation implements. It is compiled and type-erased on purpose:
+/// ranges of steps amortise the call, the driver stays out of headers, and a C or Fortran code can
+/// be wrapped thinly. `make_stepper` (make_stepper.hpp) makes one from any type with the same
+/// functions.
+
+namespace costate {
+
+/// Why steps are run. On the first pass every step is run exactly once, in order: this is where the
+/// objective accumulates, an adaptive integrator chooses its steps, and output is written. A replay
+/// must give the same states and do nothing else.
+enum class Pass : unsigned char { first, replay };
+
+/// Contiguous room for the states of consecutive steps: row `i` starts `stride` bytes after row
+/// `i-1`. A row holds one saved state.
+class Rows {
+ public:
+  Rows(std::byte* first, std::size_t stride, std::size_t bytes) noexcept
+      : first_(first), stride_(stride), bytes_(bytes) {}
+  [[nodiscard]] std::span<std::byte> operator[](Step i) const noexcept {
+    return {first_ + static_cast<std::size_t>(i) * stride_, bytes_};
+  }
+
+ private:
+  std::byte* first_;
+  std::size_t stride_;
+  std::size_t bytes_;
+};
+
+/// A simulation of `n` steps and its adjoint. Owns the live state x, the adjoint x̄, the objective
+/// and the gradient with respect to everything else; the driver only tells it what to do when, and
+/// keeps bytes for it. When a sweep starts, x is x_0; when it has ended, x̄ is x̄_0.
+///
+/// A step must be a function of the state (and of the step's index, and of data that does not
+/// change during the sweep): everything else that the next step reads, such as a second time level,
+/// the step size, a random generator or an initial guess, belongs to the state that `save` writes.
+///
+/// Any function may throw; the driver passes the exception on and can be called again.
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+
+  /// x_from → x_to, in place. Returns the index reached: `to`, or less when the simulation has
+  /// ended
+  /// (`from` if it had ended before). A simulation that knows beforehand that a step is its last
+  /// one may stop in front of it and let `steps()` tell; that saves a step.
+  virtual Step advance(Step from, Step to, Pass pass) = 0;
+
+  /// x is x_n, the final state: completes the objective and sets x̄ to its derivative x̄_n. Called
+  /// exactly once a sweep, after the first pass.
+  virtual void turn(Step n) = 0;
+
+  /// x is x_k and stays so; x̄_{k+1} → x̄_k. Redoes the forward work of step k that it needs. Called
+  /// for k = n-1 … 0.
+  virtual void reverse(Step k) = 0;
+
+  /// The size of the live state in bytes, at least 1. May differ from step to step; then
+  /// `max_state_bytes` must be overridden.
+  [[nodiscard]] virtual std::size_t state_bytes() const = 0;
+
+  /// Copies x, and everything else that the next step reads, out.
+  /// @param out  state_bytes() bytes, aligned to 8
+  virtual void save(std::span<std::byte> out) const = 0;
+
+  /// The reverse of `save`.
+  virtual void load(std::span<const std::byte> in) = 0;
+
+  // ----- What only some simulations can do. The defaults say "cannot" or do it step by step. -----
+
+  /// The largest `state_bytes()` of the run.
+  [[nodiscard]] virtual std::size_t max_state_bytes() const { return state_bytes(); }
+
+  /// The number of steps of the run, `unknown` as long as it is not known. Asked before the sweep
+  /// and whenever `advance` has come back short.
+  [[nodiscard]] virtual Step steps() const { return unknown; }
+
+  /// For k = from … to-1: saves x_k into rows[k - from] and advances by one step; the same as
+  /// calling `save` and `advance`, which is what the default does. Overridden where a step is so
+  /// cheap that two virtual calls count. Returns the index reached; x_reached is saved too when it
+  /// is below `to`.
+  virtual Step advance_keeping(Step from, Step to, Pass pass, Rows rows);
+
+  /// For k = to-1 … from: loads x_k from rows[k - from] and reverses step k; the same as calling
+  /// `load` and `reverse`.
+  virtual void reverse_kept(Step from, Step to, Rows rows);
+
+ protected:
+  Stepper() = default;
+  Stepper(const Stepper&) = default;
+  Stepper& operator=(const Stepper&) = default;
+};
+
+}  // namespace costate

@@ -1,0 +1,20 @@
+#include "costate/sweep/stepper.hpp"
+
+namespace costate {
+
+Step Stepper::advance_keeping(Step from, Step to, Pass pass, Rows rows) {
+  for (Step k = from; k < to; ++k) {
+    save(rows[k - from]);
+    if (advance(k, k + 1, pass) == k) return k;
+  }
+  return to;
+}
+
+void Stepper::reverse_kept(Step from, Step to, Rows rows) {
+  for (Step k = to - 1; k >= from; --k) {
+    load(rows[k - from]);
+    reverse(k);
+  }
+}
+
+}  // namespace costate
