@@ -174,7 +174,7 @@ TEST_CASE("C53: very long runs start at once", "[schedule][golden]") {
     Interpreter machine(row.n, schedule.tiers());
     for (int i = 0; i < 10; ++i) machine.apply(*schedule.next());
     CHECK(machine.counts().advances > 0);
-    CHECK(machine.counts().advances < row.n);
+    CHECK(machine.counts().advances < 10 * row.n);
     const Counts counts = revolve_counts(row.n, {{"memory", row.s}});
     CHECK(counts.advances == binomial_advances(row.n, row.s));
     CHECK(counts.advances > 0);
