@@ -6,6 +6,7 @@
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
+#include "costate/storage/rows.hpp"
 
 /// @file
 /// A place for checkpoints: bytes in numbered slots. A tier knows how many bytes it may use, which
@@ -48,6 +49,20 @@ class Tier {
   /// Empties the slot.
   /// @throws ScheduleError if it is empty
   virtual void drop(Slot slot) = 0;
+
+  // ----- Runs of slots, for tiers that lie in memory. The defaults throw Unsupported. -----
+
+  /// Whether consecutive slots are rows at equal distances, and states all have one size.
+  [[nodiscard]] virtual bool has_rows() const noexcept { return false; }
+
+  /// Begins to write `count` consecutive empty slots.
+  virtual Rows begin_rows(Slot first, Slot count);
+  /// The first `count` of them now hold the indices from, from+1, …
+  virtual void commit_rows(Slot first, Step from, Slot count);
+  /// Consecutive slots that hold the indices from, from+1, …
+  virtual Rows read_rows(Slot first, Step from, Slot count);
+  /// Empties consecutive slots.
+  virtual void drop_rows(Slot first, Slot count);
 
  protected:
   Tier() = default;

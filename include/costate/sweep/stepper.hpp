@@ -4,6 +4,7 @@
 #include <span>
 
 #include "costate/core/step.hpp"
+#include "costate/storage/rows.hpp"
 
 /// @file
 /// The one interface that a simulation implements. It is compiled and type-erased on purpose:
@@ -17,22 +18,6 @@ namespace costate {
 /// objective accumulates, an adaptive integrator chooses its steps, and output is written. A replay
 /// must give the same states and do nothing else.
 enum class Pass : unsigned char { first, replay };
-
-/// Contiguous room for the states of consecutive steps: row `i` starts `stride` bytes after row
-/// `i-1`. A row holds one saved state.
-class Rows {
- public:
-  Rows(std::byte* first, std::size_t stride, std::size_t bytes) noexcept
-      : first_(first), stride_(stride), bytes_(bytes) {}
-  [[nodiscard]] std::span<std::byte> operator[](Step i) const noexcept {
-    return {first_ + static_cast<std::size_t>(i) * stride_, bytes_};
-  }
-
- private:
-  std::byte* first_;
-  std::size_t stride_;
-  std::size_t bytes_;
-};
 
 /// A simulation of `n` steps and its adjoint. Owns the live state x, the adjoint x̄, the objective
 /// and the gradient with respect to everything else; the driver only tells it what to do when, and
@@ -48,9 +33,8 @@ class Stepper {
   virtual ~Stepper() = default;
 
   /// x_from → x_to, in place. Returns the index reached: `to`, or less when the simulation has
-  /// ended
-  /// (`from` if it had ended before). A simulation that knows beforehand that a step is its last
-  /// one may stop in front of it and let `steps()` tell; that saves a step.
+  /// ended (`from` if it had ended before). A simulation that knows beforehand that a step is its
+  /// last one may stop in front of it and let `steps()` tell; that saves a step.
   virtual Step advance(Step from, Step to, Pass pass) = 0;
 
   /// x is x_n, the final state: completes the objective and sets x̄ to its derivative x̄_n. Called
@@ -76,6 +60,12 @@ class Stepper {
 
   /// The largest `state_bytes()` of the run.
   [[nodiscard]] virtual std::size_t max_state_bytes() const { return state_bytes(); }
+
+  /// Whether `state_bytes()` changes during the run. Asked once, with x_0 live. To be overridden
+  /// where x_0 is the largest state but not all are.
+  [[nodiscard]] virtual bool state_size_varies() const {
+    return state_bytes() != max_state_bytes();
+  }
 
   /// The number of steps of the run, `unknown` as long as it is not known. Asked before the sweep
   /// and whenever `advance` has come back short.

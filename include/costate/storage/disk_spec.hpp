@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "costate/core/bytes.hpp"
+#include "costate/core/step.hpp"
+#include "costate/storage/tier.hpp"
+
+namespace costate {
+
+/// Makes a tier below the memory. What a component implements (hdf5/disk.hpp), so that the core
+/// library knows no file format.
+class TierFactory {
+ public:
+  virtual ~TierFactory() = default;
+
+  /// Of the tier, for schedules and reports: "disk".
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  /// How many checkpoints of up to `row_bytes` bytes there is room for.
+  [[nodiscard]] virtual Slot slots(std::size_t row_bytes) const = 0;
+
+  /// The memory that the tier itself needs for `slots` of them: buffers and bookkeeping.
+  [[nodiscard]] virtual Bytes memory_bytes(std::size_t row_bytes, Slot slots) const = 0;
+
+  /// @throws StorageError if it cannot be made
+  [[nodiscard]] virtual std::unique_ptr<Tier> make(std::size_t row_bytes, Slot slots) const = 0;
+
+ protected:
+  TierFactory() = default;
+  TierFactory(const TierFactory&) = default;
+  TierFactory& operator=(const TierFactory&) = default;
+};
+
+/// A disk as a budget names it: nothing, or what `costate::hdf5({...})` returns. A value; copies
+/// share the factory, which is immutable, so the pointer is shared and const.
+class DiskSpec {
+ public:
+  DiskSpec() = default;
+  explicit DiskSpec(std::shared_ptr<const TierFactory> factory) : factory_(std::move(factory)) {}
+  [[nodiscard]] explicit operator bool() const noexcept { return factory_ != nullptr; }
+  [[nodiscard]] const TierFactory& operator*() const noexcept { return *factory_; }
+  [[nodiscard]] const TierFactory* operator->() const noexcept { return factory_.get(); }
+
+ private:
+  std::shared_ptr<const TierFactory> factory_;
+};
+
+}  // namespace costate

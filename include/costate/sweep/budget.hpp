@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+
+#include "costate/core/bytes.hpp"
+#include "costate/core/step.hpp"
+#include "costate/storage/disk_spec.hpp"
+
+namespace costate {
+
+/// What a sweep may use for checkpoints. The live state and the adjoint are the stepper's own and
+/// not counted; everything that the driver keeps is: rows, their indices, one spare row, the
+/// guard's hashes, the buffers of the disk.
+struct Budget {
+  Bytes memory = 1_GiB;
+  DiskSpec disk = {};  ///< used only if the memory does not hold all states of the run
+};
+
+/// The memory with which a run keeps `slots` states (x_0's included) of `state_bytes` bytes.
+[[nodiscard]] Bytes memory_for(Slot slots, std::size_t state_bytes);
+
+}  // namespace costate

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+
+#include "costate/schedule/schedule.hpp"
+#include "costate/sweep/budget.hpp"
+#include "costate/sweep/progress.hpp"
+#include "costate/sweep/report.hpp"
+#include "costate/sweep/stepper.hpp"
+
+/// @file
+/// The driver: reverses a run within a budget. It asks the stepper for the number of steps, plans,
+/// and tells the stepper what to do; it keeps bytes and never looks into them.
+
+namespace costate {
+
+/// How replayed states are compared with those of the first pass. A step that is not a function of
+/// its arguments (random numbers outside the state, uninitialised memory, a changed parameter)
+/// would otherwise give a wrong gradient in silence.
+enum class ReplayGuard : unsigned char {
+  off,
+  sampled,    ///< at the ends of replayed segments, as often as costs about 1 % at most; at least
+              ///< once a sweep. Says between which two indices the difference lies
+  every_step  ///< at every replayed step: 8 bytes a step, one hash a step; says which step it is
+};
+
+struct SweepOptions {
+  Budget budget = {};
+  ReplayGuard guard = ReplayGuard::sampled;
+  ProgressFunction progress = {};
+  double progress_interval = 0.5;                   ///< seconds between two calls, about
+  std::optional<Schedule> schedule = std::nullopt;  ///< instead of the one the driver would choose;
+                                                    ///< tier 0 is the memory, tier 1 the disk
+};
+
+/// Runs the stepper from x_0, which must be live, to its end and back: afterwards its adjoint is
+/// that of x_0, and what it accumulates is complete.
+///
+/// If the number of steps is known, the schedule is the one with the fewest advances for the slots
+/// that the budget holds; a run whose states all fit recomputes nothing. If it is not, states are
+/// kept online and the rest is planned when the end is reached. The result does not depend on the
+/// budget, bit for bit.
+///
+/// After an exception the stepper is where the exception left it; a new sweep may start once x_0 is
+/// live again.
+///
+/// @throws BudgetError     if the budget does not hold the least that is needed; nothing has run
+/// @throws ScheduleError   if the schedule, or what the stepper says about its length, is wrong
+/// @throws ReplayError     if a replayed state differs from its first pass
+/// @throws StorageError    if a checkpoint cannot be written or read
+/// @throws Unsupported     if the schedule keeps tapes
+/// @throws whatever the stepper throws
+Report sweep(Stepper& stepper, const SweepOptions& options = {});
+
+}  // namespace costate

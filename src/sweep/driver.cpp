@@ -1,0 +1,545 @@
+#include "driver.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "costate/core/error.hpp"
+#include "costate/core/hash.hpp"
+#include "costate/schedule/revolve.hpp"
+#include "costate/storage/memory_tier.hpp"
+
+namespace costate::detail {
+namespace {
+
+std::string number(Step k) {
+  return std::to_string(k);
+}
+
+[[noreturn]] void wrong(const std::string& what, Step at) {
+  throw ScheduleError(what, at);
+}
+
+Schedule choose(Step n, const Layout& layout, const SweepOptions& options) {
+  if (options.schedule) {
+    const Step told = options.schedule->steps();
+    if (n != unknown && told != unknown && told != n) {
+      wrong("the schedule is for " + number(told) + " steps, the run has " + number(n), n);
+    }
+    return *options.schedule;
+  }
+  const std::vector<TierSlots> tiers = tiers_of(layout, options);
+  if (n == unknown) throw Unsupported("a run of unknown length needs an explicit schedule");
+  return revolve(n, tiers);
+}
+
+Counts predict(Step n, const Layout& layout, const SweepOptions& options) {
+  if (n != unknown && !options.schedule) return revolve_counts(n, tiers_of(layout, options));
+  Counts none;
+  none.steps = unknown;
+  return none;
+}
+
+}  // namespace
+
+Driver::Driver(Stepper& stepper, const SweepOptions& options)
+    : stepper_(stepper),
+      options_(options),
+      n_(stepper.steps()),
+      layout_(lay_out(stepper, n_, options)),
+      predicted_(predict(n_, layout_, options)),
+      schedule_(choose(n_, layout_, options)),
+      guard_(options.guard, layout_.row_bytes, layout_.hashes),
+      meter_(layout_.row_bytes >= 4096),
+      watched_(static_cast<bool>(options.progress)) {
+  if (n_ == unknown) n_ = schedule_.steps();
+  if (layout_.spare_row) {
+    spare_ = Pool(MemoryTier::stride(layout_.row_bytes));
+    spare_.touch(spare_.size());
+  }
+  const bool all_used = n_ != unknown && !options.schedule;
+  tiers_.push_back(std::make_unique<MemoryTier>(MemoryTier::Options{.row_bytes = layout_.row_bytes,
+                                                                    .slots = layout_.memory_slots,
+                                                                    .varying = layout_.varying,
+                                                                    .touch = all_used}));
+  if (layout_.disk_slots > 0) {
+    tiers_.emplace_back();
+    if (all_used) tier(1);
+  }
+  snapshot_.resize(tiers_.size());
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    if (tiers_[i]) snapshot_[i] = tiers_[i]->use();
+  }
+}
+
+Report Driver::run() {
+  report_.setup_seconds = std::chrono::duration<double>(Meter::Clock::now() - start_).count();
+  for (Command command = schedule_.next_command(); command.kind != Command::Kind::end;
+       command = schedule_.next_command()) {
+    obey(command);
+  }
+  finish();
+
+  report_.schedule = schedule_.name();
+  report_.steps = n_;
+  report_.predicted = predicted_;
+  report_.reverses = n_;
+  report_.memory_budget = options_.budget.memory;
+  report_.memory_peak = layout_.fixed;
+  for (const auto& tier : tiers_) {
+    if (tier) report_.tiers.push_back(tier->use());
+  }
+  if (layout_.spare_row) report_.memory_peak += tiers_[0]->use().peak;
+  report_.forward_seconds = meter_.seconds(Meter::forward);
+  report_.replay_seconds = meter_.seconds(Meter::replay);
+  report_.reverse_seconds = meter_.seconds(Meter::reverse);
+  report_.storage_seconds = meter_.seconds(Meter::storage);
+  report_.guard_seconds = meter_.seconds(Meter::guard);
+  report_.total_seconds = std::chrono::duration<double>(Meter::Clock::now() - start_).count();
+  return std::move(report_);
+}
+
+void Driver::obey(const Command& command) {
+  using Kind = Command::Kind;
+  switch (command.kind) {
+    case Kind::advance:
+      return advance(command.from, command.to);
+    case Kind::save:
+      if (command.what == Content::tape) throw Unsupported("this driver keeps no tapes");
+      return save(command.from, command.slot);
+    case Kind::load:
+      return load(command.from, command.slot);
+    case Kind::drop:
+      return drop(command.slot);
+    case Kind::record:
+      return record(command.from);
+    case Kind::turn:
+      return turn(command.from);
+    case Kind::reverse:
+      return reverse(command.from);
+    case Kind::keep:
+      return keep(command.from, command.to, command.slot);
+    case Kind::unwind:
+      return unwind(command.from, command.to, command.slot);
+    case Kind::end:
+      return;
+  }
+}
+
+// ----- Forward
+// ------------------------------------------------------------------------------------
+
+void Driver::advance(Step from, Step to) {
+  if (from != live_)
+    wrong("advance from " + number(from) + ": state " + number(live_) + " is live", from);
+  if (to < from) wrong("advance from " + number(from) + " back to " + number(to), from);
+  const Step end = front_ != unknown ? front_ : n_;
+  if (end != unknown && to > end) {
+    wrong("advance to " + number(to) + " beyond " + number(end), from);
+  }
+  recorded_ = unknown;
+  if (from != stored_ && guard_.on() && guard_.wants(from) && from > 0) look(from, true);
+  const Step mark = guard_.mark_for(from, to);
+  Step at = from;
+  while (at < to) {
+    const Pass pass = pass_at(at);
+    const bool replay = pass == Pass::replay;
+    const Step border = replay ? std::min(to, furthest_) : to;
+    const Step stop = guard_.stop(at, border, replay, mark);
+    const Step got = run_steps(at, stop, pass);
+    report_.advances += got - at;
+    live_ = got;
+    if (got < stop) return ended();
+    if (guard_.on()) look(got, got == mark || guard_.every_step());
+    at = got;
+  }
+}
+
+// Steps and nothing else, in pieces that leave room for progress.
+Step Driver::run_steps(Step from, Step to, Pass pass) {
+  Step at = from;
+  while (at < to) {
+    const Step stop = watched_ ? std::min(to, at + chunk_) : to;
+    meter_.start(stop - at);
+    const Step got = stepper_.advance(at, stop, pass);
+    const double seconds = meter_.stop(pass == Pass::first ? Meter::forward : Meter::replay);
+    if (got < at || got > stop) {
+      wrong("the stepper was to advance from " + number(at) + " to " + number(stop) +
+                " and says that it reached " + number(got),
+            at);
+    }
+    guard_.earn(got - at);
+    live_ = got;
+    if (pass == Pass::first) furthest_ = got;
+    if (watched_) chunk_done(stop - at, seconds);
+    at = got;
+    if (got < stop) break;
+  }
+  return at;
+}
+
+// The simulation came up short: its length is known now.
+void Driver::ended() {
+  const Step told = stepper_.steps();
+  if (n_ != unknown || front_ != unknown) {
+    wrong("the stepper stopped at step " + number(live_) + " of a run of " +
+              number(n_ != unknown ? n_ : told) + " steps",
+          live_);
+  }
+  n_ = told != unknown ? told : live_;
+  if (live_ != n_ && live_ != n_ - 1) {
+    wrong("the stepper stopped at step " + number(live_) + ", but says that the run has " +
+              number(n_) + " steps",
+          live_);
+  }
+  schedule_.end_at(n_, live_);
+}
+
+void Driver::keep(Step from, Step to, Slot slot) {
+  if (from != live_)
+    wrong("keep from " + number(from) + ": state " + number(live_) + " is live", from);
+  const Step end = front_ != unknown ? front_ : n_;
+  if (end != unknown && to > end) wrong("keep to " + number(to) + " beyond " + number(end), from);
+  recorded_ = unknown;
+  Step at = from;
+  while (at < to) {
+    const Place where = place(slot + (at - from));
+    Step stop = std::min(to, at + where.left);
+    if (at < furthest_) stop = std::min(stop, furthest_);
+    const bool whole = where.tier->has_rows() ? keep_rows(*where.tier, at, stop, where.slot)
+                                              : keep_singly(at, stop, slot + (at - from));
+    if (!whole) return ended();
+    at = stop;
+  }
+}
+
+bool Driver::keep_rows(Tier& tier, Step from, Step to, Slot slot) {
+  const Pass pass = pass_at(from);
+  for (Step at = from; at < to;) {
+    const Step stop = watched_ ? std::min(to, at + chunk_) : to;
+    const Slot first = slot + (at - from);
+    const Rows rows = tier.begin_rows(first, stop - at);
+    meter_.start(stop - at);
+    const Step got = stepper_.advance_keeping(at, stop, pass, rows);
+    const double seconds = meter_.stop(pass == Pass::first ? Meter::forward : Meter::replay);
+    if (got < at || got > stop) {
+      wrong("the stepper was to advance from " + number(at) + " to " + number(stop) +
+                " and says that it reached " + number(got),
+            at);
+    }
+    const Step saved_end = std::min(stop, got + 1);
+    tier.commit_rows(first, at, saved_end - at);
+    stored_ = saved_end - 1;
+    report_.advances += got - at;
+    guard_.earn(got - at);
+    live_ = got;
+    if (guard_.on()) {
+      const auto hash = [&](Step k) { return hash_bytes(rows[k - at]); };
+      meter_.start(guard_.every_step() ? stop - at : 0);
+      if (pass == Pass::replay) {
+        guard_.each_known(at + 1, saved_end, [&](Step k) { compare(k, hash(k)); });
+      } else if (guard_.every_step()) {
+        for (Step k = at; k < saved_end; ++k) guard_.add(k, hash(k));
+      }
+      meter_.stop(Meter::guard);
+    }
+    if (pass == Pass::first) furthest_ = got;
+    if (watched_) chunk_done(stop - at, seconds);
+    if (got < stop) return false;
+    at = stop;
+  }
+  if (guard_.on()) look(live_, guard_.every_step());
+  return true;
+}
+
+bool Driver::keep_singly(Step from, Step to, Slot slot) {
+  for (Step at = from; at < to; ++at) {
+    save(at, slot + (at - from));
+    const Pass pass = pass_at(at);
+    live_ = run_steps(at, at + 1, pass);
+    report_.advances += live_ - at;
+    if (live_ == at) return false;
+    if (guard_.on()) look(live_, guard_.every_step());
+  }
+  return true;
+}
+
+void Driver::record(Step step) {
+  if (step != live_)
+    wrong("record " + number(step) + ": state " + number(live_) + " is live", step);
+  recorded_ = step;
+  if (front_ != unknown || step + 1 != n_) return;
+
+  // The last step: run it for the objective, and keep its start for its reverse.
+  meter_.start(0);
+  const std::size_t bytes = stepper_.state_bytes();
+  stepper_.save(spare(bytes));
+  spare_full_ = true;
+  meter_.stop(Meter::storage);
+  if (guard_.on()) {
+    meter_.start(0);
+    probe_hash_ = hash_bytes(spare(bytes));
+    probe_at_ = step;
+    meter_.stop(Meter::guard);
+  }
+  spare_bytes_ = bytes;
+  const Step got = run_steps(step, step + 1, Pass::first);
+  if (got != step + 1) ended();
+}
+
+void Driver::turn(Step at) {
+  if (front_ != unknown) wrong("turn " + number(at) + " twice", at);
+  if (at != n_ || live_ != n_) {
+    wrong("turn " + number(at) + ": state " + number(live_) + " is live, the run has " +
+              (n_ == unknown ? std::string("no known number of") : number(n_)) + " steps",
+          at);
+  }
+  if (guard_.on() && !spare_full_ && n_ > 0) {
+    probe_hash_ = hash_live();
+    probe_at_ = n_;
+  }
+  meter_.start(1);
+  stepper_.turn(at);
+  meter_.stop(Meter::reverse);
+  front_ = at;
+  turned_ = Meter::Clock::now();
+  if (spare_full_) {
+    stepper_.load(spare(spare_bytes_));
+    spare_full_ = false;
+    live_ = n_ - 1;
+    right_ = live_;
+  }
+  if (watched_) tell();
+}
+
+// ----- Reverse
+// ------------------------------------------------------------------------------------
+
+void Driver::reverse(Step step) {
+  if (front_ == unknown) wrong("reverse " + number(step) + " before the turn", step);
+  if (step != front_ - 1)
+    wrong("reverse " + number(step) + ": the adjoint is at " + number(front_), step);
+  if (step != live_ || step != recorded_)
+    wrong("reverse " + number(step) + ": it is not recorded", step);
+  meter_.start(1);
+  stepper_.reverse(step);
+  const double seconds = meter_.stop(Meter::reverse);
+  front_ = step;
+  recorded_ = unknown;
+  guard_.forget_from(step);
+  guard_.earn(3);
+  if (watched_ && seconds >= 0) chunk_done(0, seconds);
+}
+
+void Driver::unwind(Step from, Step to, Slot slot) {
+  if (front_ == unknown) wrong("unwind to " + number(from) + " before the turn", from);
+  if (to != front_)
+    wrong("unwind from " + number(to) + ": the adjoint is at " + number(front_), to);
+  recorded_ = unknown;
+  Step at = to;
+  while (at > from) {
+    const Place last = place(slot + (at - 1 - from));
+    if (!last.tier->has_rows()) {
+      load(at - 1, slot + (at - 1 - from));
+      drop(slot + (at - 1 - from));
+      record(at - 1);
+      reverse(at - 1);
+      --at;
+      continue;
+    }
+    const Step begin = std::max(from, at - 1 - last.slot);
+    unwind_rows(*last.tier, begin, at, last.slot - (at - 1 - begin));
+    at = begin;
+  }
+}
+
+void Driver::unwind_rows(Tier& tier, Step from, Step to, Slot slot) {
+  Step at = to;
+  while (at > from) {
+    const Step begin = watched_ ? std::max(from, at - chunk_) : from;
+    const Slot first = slot + (begin - from);
+    const Rows rows = tier.read_rows(first, begin, at - begin);
+    if (probe_at_ == at && report_.guard_checks == 0) {
+      stepper_.load(rows[at - 1 - begin]);
+      probe(at - 1, rows[at - 1 - begin]);
+    }
+    meter_.start(at - begin);
+    stepper_.reverse_kept(begin, at, rows);
+    const double seconds = meter_.stop(Meter::reverse);
+    tier.drop_rows(first, at - begin);
+    live_ = begin;
+    right_ = begin;
+    stored_ = unknown;
+    front_ = begin;
+    guard_.forget_from(begin);
+    guard_.earn(3 * (at - begin));
+    if (watched_) chunk_done(at - begin, seconds);
+    at = begin;
+  }
+}
+
+// ----- Checkpoints
+// --------------------------------------------------------------------------------
+
+void Driver::save(Step at, Slot slot) {
+  if (at != live_) wrong("save " + number(at) + ": state " + number(live_) + " is live", at);
+  const Place where = place(slot);
+  meter_.start(0);
+  const std::span<std::byte> out = where.tier->begin_write(where.slot, at, stepper_.state_bytes());
+  stepper_.save(out);
+  where.tier->commit(where.slot);
+  stored_ = at;
+  if (const double seconds = meter_.stop(Meter::storage); watched_) chunk_done(0, seconds);
+}
+
+void Driver::load(Step at, Slot slot) {
+  const Place where = place(slot);
+  meter_.start(0);
+  const std::span<const std::byte> in = where.tier->read(where.slot, at);
+  stepper_.load(in);
+  const double seconds = meter_.stop(Meter::storage);
+  live_ = at;
+  stored_ = at;
+  right_ = at;
+  recorded_ = unknown;
+  if (probe_at_ == at + 1 && front_ == probe_at_ && report_.guard_checks == 0) probe(at, in);
+  if (watched_) chunk_done(0, seconds);
+}
+
+void Driver::drop(Slot slot) {
+  const Place where = place(slot);
+  where.tier->drop(where.slot);
+}
+
+void Driver::finish() const {
+  if (n_ == unknown || front_ != 0) {
+    wrong("the schedule ended with the adjoint at " +
+              (front_ == unknown ? std::string("no index: there was no turn") : number(front_)),
+          front_);
+  }
+  for (const auto& tier : tiers_) {
+    if (tier && tier->use().held > 0) {
+      wrong("the schedule ended with checkpoints left in the tier '" + tier->use().name + "'", 0);
+    }
+  }
+}
+
+Driver::Place Driver::place(Slot slot) {
+  if (slot < 0) wrong("there is no slot #" + number(slot), unknown);
+  if (tiers_.size() == 1) return {tiers_[0].get(), slot, layout_.memory_slots - slot};
+  const std::size_t i = schedule_.tier_of(slot);
+  for (std::size_t below = 0; below < i; ++below) slot -= schedule_.tiers()[below].slots;
+  return {&tier(i), slot, schedule_.tiers()[i].slots - slot};
+}
+
+Tier& Driver::tier(std::size_t i) {
+  if (!tiers_[i]) tiers_[i] = options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots);
+  return *tiers_[i];
+}
+
+// ----- The guard
+// ----------------------------------------------------------------------------------
+
+std::uint64_t Driver::hash_live() {
+  meter_.start(0);
+  const std::span<std::byte> out = spare(stepper_.state_bytes());
+  stepper_.save(out);
+  const std::uint64_t hash = hash_bytes(out);
+  meter_.stop(Meter::guard);
+  return hash;
+}
+
+// Compares the live state with what is known of it, or keeps its hash if it is to be marked.
+void Driver::look(Step at, bool mark) {
+  const bool known = guard_.knows(at);
+  if (!known && !mark) return;
+  const std::uint64_t hash = hash_live();
+  if (known) {
+    compare(at, hash);
+  } else {
+    guard_.add(at, hash);
+  }
+}
+
+void Driver::compare(Step at, std::uint64_t hash) {
+  ++report_.guard_checks;
+  if (!guard_.same(at, hash)) {
+    throw ReplayError("the replay of step " + number(at - 1) + " gave another state " + number(at) +
+                          " than the first pass; state " + number(right_) +
+                          " was the last that is known to be right. The step must be a function "
+                          "of the state that save() writes and of the step's index",
+                      right_, at);
+  }
+  right_ = at;
+}
+
+// Nothing has been replayed, so nothing has been compared: replays one step for that alone.
+void Driver::probe(Step at, std::span<const std::byte> state) {
+  meter_.start(1);
+  const Step got = stepper_.advance(at, at + 1, Pass::replay);
+  meter_.stop(Meter::guard);
+  ++report_.guard_steps;
+  ++report_.guard_checks;
+  if (got != at + 1 || hash_live() != probe_hash_) {
+    throw ReplayError("the replay of step " + number(at) + " gave another state " + number(at + 1) +
+                          " than the first pass. The step must be a function of the state that "
+                          "save() writes and of the step's index",
+                      at, at + 1);
+  }
+  stepper_.load(state);
+}
+
+// ----- Progress
+// -----------------------------------------------------------------------------------
+
+// A piece of `steps` steps is over; seconds < 0: it was too small to time.
+void Driver::chunk_done(Step steps, double seconds) {
+  if (seconds < 0) {
+    if (steps == chunk_) chunk_ *= 2;
+    return;
+  }
+  if (steps == chunk_ && seconds < options_.progress_interval / 8) chunk_ *= 2;
+  if (seconds > options_.progress_interval / 2) chunk_ = std::max<Step>(1, chunk_ / 2);
+  const double since = std::chrono::duration<double>(meter_.now() - told_).count();
+  if (since >= options_.progress_interval) tell();
+}
+
+void Driver::tell() {
+  const auto now = Meter::Clock::now();
+  told_ = now;
+  const bool turned = front_ != unknown;
+  const auto share = [](double part, double whole) { return whole > 0 ? part / whole : 0; };
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+
+  double left = nan;  // seconds
+  if (predicted_.steps != unknown) {
+    const double forward = meter_.seconds(Meter::forward) + meter_.seconds(Meter::replay);
+    const double backward = meter_.seconds(Meter::reverse);
+    const auto advances = static_cast<double>(report_.advances);
+    const auto reverses = static_cast<double>(turned ? n_ - front_ : 0);
+    const double advance = share(forward, advances);
+    // Until it is measured a reverse step is taken to cost as much as three steps.
+    const double reverse = reverses > 0 ? share(backward, reverses) : 3 * advance;
+    // Storage and guard come on top in proportion.
+    const double extra = share(seconds - report_.setup_seconds, forward + backward);
+    const double advances_left = std::max(0.0, static_cast<double>(predicted_.advances) - advances);
+    left = extra * (advances_left * advance + (static_cast<double>(n_) - reverses) * reverse);
+  } else if (turned && front_ < n_) {
+    const double since_turn = std::chrono::duration<double>(now - turned_).count();
+    left = since_turn * static_cast<double>(front_) / static_cast<double>(n_ - front_);
+  }
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    if (tiers_[i]) snapshot_[i] = tiers_[i]->use();
+  }
+  options_.progress({.phase = turned ? Progress::Phase::reverse : Progress::Phase::forward,
+                     .step = turned ? front_ : live_,
+                     .steps = n_,
+                     .tiers = snapshot_,
+                     .seconds = seconds,
+                     .eta_seconds = left,
+                     .fraction = seconds / (seconds + left)});
+}
+
+}  // namespace costate::detail

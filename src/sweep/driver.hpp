@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "costate/core/step.hpp"
+#include "costate/schedule/schedule.hpp"
+#include "costate/storage/pool.hpp"
+#include "costate/storage/tier.hpp"
+#include "costate/sweep/stepper.hpp"
+#include "costate/sweep/sweep.hpp"
+#include "guard.hpp"
+#include "layout.hpp"
+#include "meter.hpp"
+
+namespace costate::detail {
+
+/// Carries out one schedule with one stepper: a machine of few registers, each command checked
+/// against them before it is obeyed.
+class Driver {
+ public:
+  Driver(Stepper& stepper, const SweepOptions& options);
+  Report run();
+
+ private:
+  // The commands.
+  void obey(const Command& command);
+  void advance(Step from, Step to);
+  void save(Step at, Slot slot);
+  void load(Step at, Slot slot);
+  void drop(Slot slot);
+  void record(Step step);
+  void turn(Step at);
+  void reverse(Step step);
+  void keep(Step from, Step to, Slot slot);
+  void unwind(Step from, Step to, Slot slot);
+
+  // Their parts.
+  Step run_steps(Step from, Step to, Pass pass);
+  bool keep_rows(Tier& tier, Step from, Step to, Slot slot);
+  bool keep_singly(Step from, Step to, Slot slot);
+  void unwind_rows(Tier& tier, Step from, Step to, Slot slot);
+  void ended();
+  void finish() const;
+
+  // The guard.
+  std::uint64_t hash_live();
+  void look(Step at, bool mark);
+  void compare(Step at, std::uint64_t hash);
+  void probe(Step at, std::span<const std::byte> state);
+
+  // Bookkeeping.
+  struct Place {
+    Tier* tier;
+    Slot slot;
+    Slot left;  // slots of the tier from here on
+  };
+  Place place(Slot slot);
+  Tier& tier(std::size_t i);
+  [[nodiscard]] Pass pass_at(Step from) const noexcept {
+    return from < furthest_ ? Pass::replay : Pass::first;
+  }
+  [[nodiscard]] std::span<std::byte> spare(std::size_t bytes) const noexcept {
+    return {spare_.data(), bytes};
+  }
+  void chunk_done(Step steps, double seconds);
+  void tell();
+
+  Stepper& stepper_;
+  const SweepOptions& options_;
+  Meter::Clock::time_point start_ = Meter::Clock::now();
+  Step n_;  // steps of the run
+  Layout layout_;
+  Counts predicted_;
+  Schedule schedule_;
+  Guard guard_;
+  Meter meter_;
+  Pool spare_;  // x_{n-1} during the turn; otherwise a place to hash a state in
+  std::vector<std::unique_ptr<Tier>> tiers_;  // the disk comes into being when it is used
+  std::vector<TierUse> snapshot_;             // for the progress callback
+
+  Step live_ = 0;            // the index of the stepper's state
+  Step furthest_ = 0;        // the first pass has got here
+  Step front_ = unknown;     // the adjoint's index; unknown before the turn
+  Step recorded_ = unknown;  // the step that may be reversed now
+  Step stored_ = unknown;    // the index last saved or loaded
+  Step right_ = 0;           // the index last known to be as in the first pass
+  bool spare_full_ = false;  // the spare row holds x_{n-1}
+  std::size_t spare_bytes_ = 0;
+
+  Step probe_at_ = unknown;  // index of probe_hash_: the last state hashed before the turn
+  std::uint64_t probe_hash_ = 0;
+
+  bool watched_;    // somebody wants to know of progress
+  Step chunk_ = 1;  // steps that are run without looking at the clock, if watched
+  Meter::Clock::time_point told_ = start_;
+  Meter::Clock::time_point turned_ = start_;
+  Report report_;
+};
+
+}  // namespace costate::detail

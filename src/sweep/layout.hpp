@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "costate/core/bytes.hpp"
+#include "costate/core/step.hpp"
+#include "costate/schedule/schedule.hpp"
+#include "costate/sweep/stepper.hpp"
+#include "costate/sweep/sweep.hpp"
+
+namespace costate::detail {
+
+/// How a budget is divided.
+struct Layout {
+  std::size_t row_bytes = 0;  ///< the largest state
+  bool varying = false;       ///< states differ in size
+  Slot memory_slots = 0;      ///< tier 0
+  Slot disk_slots = 0;        ///< tier 1
+  bool spare_row = false;     ///< room for x_{n-1} at the turn, and for hashing
+  Step hashes = 0;            ///< indices that the every_step guard has room for
+  Bytes fixed = 0;            ///< spare row, hashes and buffers
+};
+
+/// Divides the budget. Memory first: of a run of known length only as many slots as it can use.
+/// @param n  steps, or unknown
+/// @throws BudgetError if the least does not fit
+Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options);
+
+/// The tiers that a schedule for this layout has.
+std::vector<TierSlots> tiers_of(const Layout& layout, const SweepOptions& options);
+
+}  // namespace costate::detail
