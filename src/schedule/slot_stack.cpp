@@ -1,29 +1,48 @@
 #include "slot_stack.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "costate/core/error.hpp"
 
 namespace costate {
 
-SlotStack::SlotStack(const std::vector<TierSlots>& tiers, Slot most) : tiers_(tiers) {
+SlotStack::SlotStack(const std::vector<Slot>& slots) {
+  for (const Slot slot : slots) push(slot, 1);
+}
+
+SlotStack::SlotStack(const std::vector<TierSlots>& tiers, Slot most) {
+  const std::vector<TierSlots> needed = needed_tiers(tiers, most);
+  Slot first_slot = 0;
+  for (const TierSlots& tier : needed) first_slot += tier.slots;
+  for (auto tier = needed.rbegin(); tier != needed.rend(); ++tier) {
+    first_slot -= tier->slots;
+    push(first_slot, tier->slots);
+  }
+}
+
+void SlotStack::push(Slot first_slot, Slot count) {
+  if (count == 0) return;
+  Piece& last = pieces_.back();
+  if (last.end == 0) {
+    last = {0, count, first_slot};
+  } else if (last.first_slot + (last.end - last.begin) == first_slot) {
+    last.end += count;
+  } else {
+    pieces_.push_back({last.end, last.end + count, first_slot});
+  }
+}
+
+std::vector<TierSlots> needed_tiers(std::vector<TierSlots> tiers, Slot most) {
   if (tiers.empty()) throw InvalidArgument("a schedule needs at least one tier");
-  for (TierSlots& tier : tiers_) {
+  Slot height = 0;
+  for (TierSlots& tier : tiers) {
     if (tier.slots < 0) {
       throw InvalidArgument("tier " + tier.name + " has " + std::to_string(tier.slots) + " slots");
     }
-    tier.slots = std::min(tier.slots, most - height_);
-    height_ += tier.slots;
+    tier.slots = std::min(tier.slots, most - height);
+    height += tier.slots;
   }
-  Slot begin = 0;
-  Slot first_slot = height_;
-  for (std::size_t i = tiers_.size(); i-- > 0;) {
-    first_slot -= tiers_[i].slots;
-    if (tiers_[i].slots > 0) pieces_.push_back({begin, begin + tiers_[i].slots, first_slot});
-    begin += tiers_[i].slots;
-  }
-  if (pieces_.empty()) pieces_.push_back({0, 0, 0});
+  return tiers;
 }
 
 }  // namespace costate
