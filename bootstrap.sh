@@ -111,11 +111,12 @@ elif [[ $user == yes ]]; then
   fi
   triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || gcc -print-multiarch)
   export PATH=$root/.deps/usr/bin:$PATH
-  export LD_LIBRARY_PATH=$root/.deps/usr/lib/$triplet${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  libs=$root/.deps/usr/lib/$triplet:$root/.deps/lib/$triplet
+  export LD_LIBRARY_PATH=$libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   # DT_RPATH, not DT_RUNPATH: libraries that libraries need must be found as well.
   cmake_arguments+=("-DCMAKE_PREFIX_PATH=$root/.deps/usr"
-    "-DCMAKE_BUILD_RPATH=$root/.deps/usr/lib/$triplet"
-    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -Wl,-rpath-link,$root/.deps/usr/lib/$triplet")
+    "-DCMAKE_BUILD_RPATH=${libs//:/;}"
+    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -Wl,-rpath-link,$libs")
 elif ((EUID == 0)) || { command -v sudo >/dev/null && sudo -n true 2>/dev/null || { [[ -t 0 ]] && command -v sudo >/dev/null; }; }; then
   mapfile -t -O "${#missing[@]}" missing < <(missing_of "${optional[@]}")
   say "Installing: ${missing[*]}"
