@@ -7,6 +7,7 @@
 
 #include "costate/core/error.hpp"
 #include "costate/core/hash.hpp"
+#include "costate/schedule/online_thinned.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/storage/memory_tier.hpp"
 
@@ -30,8 +31,7 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options) {
     return *options.schedule;
   }
   const std::vector<TierSlots> tiers = tiers_of(layout, options);
-  if (n == unknown) throw Unsupported("a run of unknown length needs an explicit schedule");
-  return revolve(n, tiers);
+  return n == unknown ? online_thinned(tiers) : revolve(n, tiers);
 }
 
 Counts predict(Step n, const Layout& layout, const SweepOptions& options) {
@@ -194,6 +194,7 @@ void Driver::ended() {
           live_);
   }
   schedule_.end_at(n_, live_);
+  look_ahead();
 }
 
 void Driver::keep(Step from, Step to, Slot slot) {
@@ -389,6 +390,7 @@ void Driver::save(Step at, Slot slot) {
   const std::span<std::byte> out = where.tier->begin_write(where.slot, at, stepper_.state_bytes());
   stepper_.save(out);
   where.tier->commit(where.slot);
+  ahead_.offer();
   stored_ = at;
   if (const double seconds = meter_.stop(Meter::storage); watched_) chunk_done(0, seconds);
 }
@@ -399,6 +401,7 @@ void Driver::load(Step at, Slot slot) {
   const std::span<const std::byte> in = where.tier->read(where.slot, at);
   stepper_.load(in);
   const double seconds = meter_.stop(Meter::storage);
+  if (where.tier != tiers_[0].get()) ahead_.loaded();
   live_ = at;
   stored_ = at;
   right_ = at;
@@ -410,6 +413,7 @@ void Driver::load(Step at, Slot slot) {
 void Driver::drop(Slot slot) {
   const Place where = place(slot);
   where.tier->drop(where.slot);
+  ahead_.offer();
 }
 
 void Driver::finish() const {
@@ -433,8 +437,17 @@ Driver::Place Driver::place(Slot slot) {
   return {&tier(i), slot, schedule_.tiers()[i].slots - slot};
 }
 
+void Driver::look_ahead() {
+  if (tiers_.size() > 1 && tiers_[1] && n_ != unknown) {
+    ahead_.start(schedule_, *tiers_[1], schedule_.tiers()[0].slots);
+  }
+}
+
 Tier& Driver::tier(std::size_t i) {
-  if (!tiers_[i]) tiers_[i] = options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots);
+  if (!tiers_[i]) {
+    tiers_[i] = options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots);
+    look_ahead();
+  }
   return *tiers_[i];
 }
 

@@ -14,6 +14,7 @@
 #include "costate/sweep/sweep.hpp"
 #include "guard.hpp"
 #include "layout.hpp"
+#include "look_ahead.hpp"
 #include "meter.hpp"
 
 namespace costate::detail {
@@ -59,6 +60,7 @@ class Driver {
     Slot left;  // slots of the tier from here on
   };
   Place place(Slot slot);
+  void look_ahead();
   Tier& tier(std::size_t i);
   [[nodiscard]] Pass pass_at(Step from) const noexcept {
     return from < furthest_ ? Pass::replay : Pass::first;
@@ -76,6 +78,7 @@ class Driver {
   Layout layout_;
   Counts predicted_;
   Schedule schedule_;
+  LookAhead ahead_;
   Guard guard_;
   Meter meter_;
   Pool spare_;  // x_{n-1} during the turn; otherwise a place to hash a state in

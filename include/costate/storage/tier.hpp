@@ -50,6 +50,13 @@ class Tier {
   /// @throws ScheduleError if it is empty
   virtual void drop(Slot slot) = 0;
 
+  /// A hint: index `at` will be read from the slot soon. Nothing happens if the slot does not hold
+  /// it. Returns false if there is no room for it now.
+  virtual bool prefetch(Slot /*slot*/, Step /*at*/) { return true; }
+
+  /// How many hints the tier can follow at a time.
+  [[nodiscard]] virtual int prefetch_depth() const noexcept { return 0; }
+
   // ----- Runs of slots, for tiers that lie in memory. The defaults throw Unsupported. -----
 
   /// Whether consecutive slots are rows at equal distances, and states all have one size.

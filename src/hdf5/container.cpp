@@ -1,0 +1,201 @@
+#include "container.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <ctime>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "h5.hpp"
+#include "row_header.hpp"
+
+namespace costate::detail {
+namespace {
+
+constexpr std::uint64_t format_version = 1;
+constexpr Bytes page = 4096;
+// A dataset smaller than this would not be aligned to a page.
+constexpr hsize_t least_headers = page / sizeof(RowHeader);
+
+H5Properties file_access(const std::string& path) {
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "set up", path);
+  // The oldest format that has all that is needed. A file in the latest one that is not closed in
+  // order never opens again.
+  h5_check(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "set up", path);
+  h5_check(H5Pset_alignment(access, page, page), "set up", path);
+  h5_check(H5Pset_sieve_buf_size(access, 0), "set up", path);
+  h5_check(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set up", path);
+  return access;
+}
+
+hid_t make_header_type() {
+  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(RowHeader));
+  H5Tinsert(type, "magic", offsetof(RowHeader, magic), H5T_NATIVE_UINT64);
+  H5Tinsert(type, "kind", offsetof(RowHeader, kind), H5T_NATIVE_UINT32);
+  H5Tinsert(type, "phase", offsetof(RowHeader, phase), H5T_NATIVE_UINT32);
+  H5Tinsert(type, "sequence", offsetof(RowHeader, sequence), H5T_NATIVE_UINT64);
+  H5Tinsert(type, "slot", offsetof(RowHeader, slot), H5T_NATIVE_INT64);
+  H5Tinsert(type, "step", offsetof(RowHeader, step), H5T_NATIVE_INT64);
+  H5Tinsert(type, "bytes", offsetof(RowHeader, bytes), H5T_NATIVE_UINT64);
+  H5Tinsert(type, "payload_xxh3", offsetof(RowHeader, payload_hash), H5T_NATIVE_UINT64);
+  H5Tinsert(type, "header_xxh3", offsetof(RowHeader, header_hash), H5T_NATIVE_UINT64);
+  return type;
+}
+
+// A contiguous dataset with its place in the file. Headers must begin as zeros; what rows begin as
+// does not matter, and is not written.
+Bytes make_dataset(hid_t file, const char* name, hid_t type, const std::vector<hsize_t>& shape,
+                   bool zeros, const std::string& path) {
+  const H5Space space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
+                      "shape a dataset of", path);
+  const H5Properties creation(H5Pcreate(H5P_DATASET_CREATE), "set up", path);
+  h5_check(H5Pset_layout(creation, H5D_CONTIGUOUS), "set up", path);
+  h5_check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "set up", path);
+  h5_check(H5Pset_fill_time(creation, zeros ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER), "set up",
+           path);
+  const H5Dataset dataset(H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                          "make a dataset in", path);
+  const haddr_t place = H5Dget_offset(dataset);
+  if (place == HADDR_UNDEF) h5_fail("find a dataset of", path);
+  return place;
+}
+
+void write_attribute(hid_t file, const char* name, std::uint64_t value, const std::string& path) {
+  const H5Space space(H5Screate(H5S_SCALAR), "set up", path);
+  const H5Attribute attribute(
+      H5Acreate2(file, name, H5T_NATIVE_UINT64, space, H5P_DEFAULT, H5P_DEFAULT), "describe", path);
+  h5_check(H5Awrite(attribute, H5T_NATIVE_UINT64, &value), "describe", path);
+}
+
+void write_attribute(hid_t file, const char* name, const std::string& value,
+                     const std::string& path) {
+  const H5Space space(H5Screate(H5S_SCALAR), "set up", path);
+  const H5Type type(H5Tcopy(H5T_C_S1), "set up", path);
+  h5_check(H5Tset_size(type, value.size() + 1), "set up", path);
+  const H5Attribute attribute(H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT),
+                              "describe", path);
+  h5_check(H5Awrite(attribute, type, value.c_str()), "describe", path);
+}
+
+std::uint64_t read_number(hid_t file, const char* name, const std::string& path) {
+  const H5Attribute attribute(H5Aopen(file, name, H5P_DEFAULT), "read the description of", path);
+  std::uint64_t value = 0;
+  h5_check(H5Aread(attribute, H5T_NATIVE_UINT64, &value), "read the description of", path);
+  return value;
+}
+
+std::string read_text(hid_t file, const char* name, const std::string& path) {
+  const H5Attribute attribute(H5Aopen(file, name, H5P_DEFAULT), "read the description of", path);
+  const H5Type type(H5Aget_type(attribute), "read the description of", path);
+  const std::size_t size = H5Tget_size(type);
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || size > 65536) {
+    throw StorageError("'" + path + "' is described in an unknown way", path);
+  }
+  std::string value(size, '\0');
+  h5_check(H5Aread(attribute, type, value.data()), "read the description of", path);
+  return value.c_str();
+}
+
+Bytes find_dataset(hid_t file, const char* name, hsize_t least_bytes, const std::string& path) {
+  const H5Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "find a dataset of", path);
+  const haddr_t place = H5Dget_offset(dataset);
+  if (place == HADDR_UNDEF || H5Dget_storage_size(dataset) < least_bytes) {
+    throw StorageError("'" + path + "' lacks a part of " + name, path);
+  }
+  return place;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+const char* byte_order() {
+  return std::endian::native == std::endian::little ? "little" : "big";
+}
+
+}  // namespace
+
+std::size_t Container::stride_for(std::size_t row_bytes) noexcept {
+  const std::size_t unit = row_bytes < page ? 64 : page;
+  return (row_bytes + unit - 1) / unit * unit;
+}
+
+Container create_container(const std::string& path, const Container& wanted) {
+  Container made = wanted;
+  made.stride = Container::stride_for(wanted.row_bytes);
+  made.record_stride = Container::stride_for(wanted.record_bytes);
+  const auto rows = static_cast<hsize_t>(wanted.rows);
+
+  const H5Session session;
+  const H5Properties access = file_access(path);
+  {
+    const H5File file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access), "create", path);
+    const H5Type header(make_header_type(), "set up", path);
+    made.headers =
+        make_dataset(file, "headers", header, {std::max(rows, least_headers)}, true, path);
+    if (made.record_bytes > 0) {
+      made.record_headers =
+          make_dataset(file, "record_headers", header, {least_headers}, true, path);
+      made.records =
+          make_dataset(file, "records", H5T_NATIVE_UINT8, {2, made.record_stride}, false, path);
+    }
+    made.states = make_dataset(file, "states", H5T_NATIVE_UINT8, {rows, made.stride}, false, path);
+    write_attribute(file, "format", "costate checkpoints", path);
+    write_attribute(file, "format_version", format_version, path);
+    write_attribute(file, "byte_order", byte_order(), path);
+    write_attribute(file, "created", utc_now(), path);
+    write_attribute(file, "identity", made.identity, path);
+    write_attribute(file, "row_bytes", made.row_bytes, path);
+    write_attribute(file, "record_bytes", made.record_bytes, path);
+    write_attribute(file, "rows", static_cast<std::uint64_t>(made.rows), path);
+  }
+  made.size = made.states + static_cast<Bytes>(made.rows) * made.stride;
+  return made;
+}
+
+Container open_container(const std::string& path) {
+  const H5Session session;
+  const H5Properties access = file_access(path);
+  const H5File file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "open", path);
+  if (read_text(file, "format", path) != "costate checkpoints") {
+    throw StorageError("'" + path + "' holds no costate checkpoints", path);
+  }
+  if (const auto version = read_number(file, "format_version", path); version != format_version) {
+    throw StorageError("'" + path + "' has format version " + std::to_string(version) +
+                           ", this library reads " + std::to_string(format_version),
+                       path);
+  }
+  if (const std::string order = read_text(file, "byte_order", path); order != byte_order()) {
+    throw StorageError("'" + path + "' was written with " + order + "-endian numbers", path);
+  }
+  Container found;
+  found.identity = read_text(file, "identity", path);
+  found.row_bytes = read_number(file, "row_bytes", path);
+  found.record_bytes = read_number(file, "record_bytes", path);
+  const std::uint64_t rows = read_number(file, "rows", path);
+  constexpr std::uint64_t most = std::uint64_t{1} << 62U;
+  if (found.row_bytes == 0 || found.row_bytes > most || found.record_bytes > most || rows == 0 ||
+      rows > most / sizeof(RowHeader) || rows > most / Container::stride_for(found.row_bytes)) {
+    throw StorageError("'" + path + "' is described by impossible numbers", path);
+  }
+  found.rows = static_cast<Slot>(rows);
+  found.stride = Container::stride_for(found.row_bytes);
+  found.record_stride = Container::stride_for(found.record_bytes);
+  found.states = find_dataset(file, "states", rows * found.stride, path);
+  found.headers = find_dataset(file, "headers", rows * sizeof(RowHeader), path);
+  if (found.record_bytes > 0) {
+    found.records = find_dataset(file, "records", 2 * found.record_stride, path);
+    found.record_headers = find_dataset(file, "record_headers", 2 * sizeof(RowHeader), path);
+  }
+  found.size = found.states + rows * found.stride;
+  return found;
+}
+
+}  // namespace costate::detail

@@ -1,0 +1,372 @@
+#include "disk_tier.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+#include "costate/core/error.hpp"
+#include "costate/storage/memory_tier.hpp"
+
+namespace costate::detail {
+namespace {
+
+// A name that no other run has: of this machine, process and moment.
+std::string fresh_name(const std::string& directory) {
+  static std::atomic<unsigned> count = 0;
+  std::random_device random;
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "costate-%ld-%u-%08x.h5", static_cast<long>(getpid()),
+                count.fetch_add(1), static_cast<unsigned>(random()));
+  return directory + "/" + text.data();
+}
+
+}  // namespace
+
+Bytes DiskTier::memory_bytes(const Hdf5Options& options, std::size_t row_bytes, Slot slots) {
+  return static_cast<Bytes>(options.buffers) * MemoryTier::stride(row_bytes) +
+         static_cast<Bytes>(slots) * (sizeof(Entry) + sizeof(Slot));
+}
+
+Slot DiskTier::slots_within(Bytes capacity, std::size_t row_bytes) {
+  constexpr Bytes metadata = 16_KiB;
+  const Bytes row = Container::stride_for(row_bytes) + sizeof(RowHeader);
+  if (capacity < metadata + 2 * row) return 0;
+  return static_cast<Slot>((capacity - metadata) / row) - 1;
+}
+
+DiskTier::DiskTier(const Hdf5Options& options, std::size_t row_bytes, Slot slots)
+    : files_(options.files != nullptr ? *options.files : FileSystem::real()),
+      path_(fresh_name(options.directory)),
+      keep_(options.keep),
+      slot_bytes_(Container::stride_for(row_bytes) + sizeof(RowHeader)),
+      row_bytes_(row_bytes),
+      entries_(static_cast<std::size_t>(slots) * sizeof(Entry)),
+      freed_(static_cast<std::size_t>(slots + 1) * sizeof(Slot)),
+      buffers_(static_cast<std::size_t>(options.buffers)) {
+  std::error_code made;
+  std::filesystem::create_directories(options.directory, made);
+  if (made) {
+    throw StorageError("cannot make the directory '" + options.directory + "': " + made.message(),
+                       options.directory);
+  }
+  Container wanted;
+  wanted.rows = slots + 1;
+  wanted.row_bytes = row_bytes;
+  const Container container = create_container(path_, wanted);
+  try {
+    store_ = std::make_unique<RowStore>(files_, path_, container, options.durability,
+                                        options.sync_seconds);
+    // Without its name the file lives exactly as long as this process wants it.
+    if (!keep_) files_.remove(path_);
+  } catch (...) {
+    ::unlink(path_.c_str());
+    throw;
+  }
+  for (Buffer& buffer : buffers_) {
+    buffer.bytes = Pool(MemoryTier::stride(row_bytes));
+    buffer.bytes.touch(buffer.bytes.size());
+  }
+  use_.name = "disk";
+  use_.slots = slots;
+  use_.capacity = static_cast<Bytes>(slots) * slot_bytes_;
+  threads_.reserve(static_cast<std::size_t>(options.io_threads));
+  try {
+    for (int i = 0; i < options.io_threads; ++i) threads_.emplace_back([this] { serve(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+DiskTier::~DiskTier() {
+  stop();
+}
+
+void DiskTier::stop() noexcept {
+  {
+    const Lock lock(lock_);
+    stopping_ = true;
+  }
+  asked_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+// ----- The sweep's side
+// ---------------------------------------------------------------------------
+
+std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes) {
+  check(slot);
+  Lock lock(lock_);
+  rethrow();
+  release_lent();
+  if (const Entry& taken = entry(slot); taken.at_plus_1 != 0) {
+    throw ScheduleError("cannot save index " + std::to_string(at) + ": slot #" +
+                            std::to_string(slot) + " of the disk holds index " +
+                            std::to_string(taken.at_plus_1 - 1),
+                        at);
+  }
+  if (bytes == 0 || bytes > row_bytes_) {
+    throw StorageError("state " + std::to_string(at) + " has " + std::to_string(bytes) +
+                           " bytes, but the rows of '" + path_ + "' were made for 1 to " +
+                           std::to_string(row_bytes_),
+                       path_, at);
+  }
+  Buffer& buffer = take_buffer(lock);
+  buffer.state = Buffer::State::filling;
+  buffer.slot = slot;
+  buffer.at = at;
+  buffer.size = bytes;
+  lent_ = &buffer;
+  return {buffer.bytes.data(), bytes};
+}
+
+void DiskTier::commit(Slot slot) {
+  Lock lock(lock_);
+  if (lent_ == nullptr || lent_->state != Buffer::State::filling || lent_->slot != slot) {
+    throw ScheduleError(
+        "slot #" + std::to_string(slot) + " of the disk is committed, but not being written",
+        unknown);
+  }
+  Buffer& buffer = *lent_;
+  lent_ = nullptr;
+  entry(slot) = {buffer.at + 1, take_row(), buffer.size, 0};
+  use_.held += slot_bytes_;
+  use_.peak = std::max(use_.peak, use_.held);
+  ++use_.writes;
+  buffer.state = Buffer::State::to_write;
+  buffer.ticket = ++tickets_;
+  if (threads_.empty()) {
+    work(buffer, lock);
+    rethrow();
+  } else {
+    asked_.notify_one();
+  }
+}
+
+std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
+  check_holds(slot, at);
+  Lock lock(lock_);
+  rethrow();
+  release_lent();
+  using State = Buffer::State;
+  Buffer* buffer = find(slot);
+  if (buffer != nullptr && (buffer->state == State::to_read || buffer->state == State::reading)) {
+    done_.wait(lock, [&] { return error_ != nullptr || buffer->state == State::holding; });
+    rethrow();
+  }
+  if (buffer == nullptr) {
+    buffer = &take_buffer(lock);
+    buffer->slot = slot;
+    buffer->at = at;
+    buffer->size = entry(slot).bytes;
+    buffer->state = State::to_read;
+    buffer->ticket = ++tickets_;
+    work(*buffer, lock);
+    rethrow();
+  }
+  buffer->wanted = false;
+  buffer->ticket = ++tickets_;
+  lent_ = buffer;
+  ++use_.reads;
+  return {buffer->bytes.data(), buffer->size};
+}
+
+void DiskTier::drop(Slot slot) {
+  check(slot);
+  Lock lock(lock_);
+  rethrow();
+  release_lent();
+  Entry& taken = entry(slot);
+  if (taken.at_plus_1 == 0) {
+    throw ScheduleError("cannot drop: slot #" + std::to_string(slot) + " of the disk is empty",
+                        unknown);
+  }
+  if (Buffer* const buffer = find(slot)) {
+    // What is being moved at this moment has to be waited for; what only waits to be is not moved.
+    done_.wait(lock, [&] {
+      return buffer->state != Buffer::State::writing && buffer->state != Buffer::State::reading;
+    });
+    buffer->state = Buffer::State::free;
+    buffer->wanted = false;
+    buffer->slot = -1;
+  }
+  reinterpret_cast<Slot*>(freed_.data())[freed_count_++] = taken.row;
+  taken = Entry{};
+  use_.held -= slot_bytes_;
+}
+
+// One buffer is left for the caller and one for the writes.
+int DiskTier::prefetch_depth() const noexcept {
+  return threads_.empty() ? 0 : static_cast<int>(buffers_.size()) - 2;
+}
+
+bool DiskTier::prefetch(Slot slot, Step at) {
+  if (!holds(slot, at)) return true;
+  const Lock lock(lock_);
+  if (error_ != nullptr || find(slot) != nullptr) return true;
+  // Only into a buffer that nobody needs.
+  Buffer* chosen = nullptr;
+  int wanted = 0;
+  for (Buffer& buffer : buffers_) {
+    if (buffer.wanted) ++wanted;
+    if (&buffer == lent_) continue;
+    if (buffer.state == Buffer::State::free) {
+      chosen = &buffer;
+    } else if (buffer.state == Buffer::State::holding && !buffer.wanted &&
+               (chosen == nullptr ||
+                (chosen->state == Buffer::State::holding && buffer.ticket < chosen->ticket))) {
+      chosen = &buffer;
+    }
+  }
+  if (chosen == nullptr || wanted >= prefetch_depth()) return false;
+  chosen->slot = slot;
+  chosen->at = at;
+  chosen->size = entry(slot).bytes;
+  chosen->wanted = true;
+  chosen->state = Buffer::State::to_read;
+  chosen->ticket = ++tickets_;
+  asked_.notify_one();
+  return true;
+}
+
+bool DiskTier::holds(Slot slot, Step at) const noexcept {
+  return slot >= 0 && slot < use_.slots && at >= 0 && entry(slot).at_plus_1 == at + 1;
+}
+
+void DiskTier::check(Slot slot) const {
+  if (slot < 0 || slot >= use_.slots) {
+    throw ScheduleError("the disk has " + std::to_string(use_.slots) + " slots, so no slot #" +
+                            std::to_string(slot),
+                        unknown);
+  }
+}
+
+void DiskTier::check_holds(Slot slot, Step at) const {
+  check(slot);
+  if (!holds(slot, at)) {
+    const Step held = entry(slot).at_plus_1;
+    throw ScheduleError(
+        "cannot load index " + std::to_string(at) + ": slot #" + std::to_string(slot) +
+            " of the disk " +
+            (held == 0 ? std::string("is empty") : "holds index " + std::to_string(held - 1)),
+        at);
+  }
+}
+
+DiskTier::Buffer* DiskTier::find(Slot slot) noexcept {
+  for (Buffer& buffer : buffers_) {
+    if (buffer.state != Buffer::State::free && buffer.slot == slot) return &buffer;
+  }
+  return nullptr;
+}
+
+// A buffer to fill: a free one, or the one that holds what was used longest ago; or else the first
+// whose writing is over.
+DiskTier::Buffer& DiskTier::take_buffer(Lock& lock) {
+  for (;;) {
+    Buffer* best = nullptr;
+    bool busy = false;
+    const auto rank = [](const Buffer& buffer) {
+      return buffer.state == Buffer::State::free ? 0 : (buffer.wanted ? 2 : 1);
+    };
+    for (Buffer& buffer : buffers_) {
+      if (buffer.state != Buffer::State::free && buffer.state != Buffer::State::holding) {
+        busy = true;
+        continue;
+      }
+      if (best == nullptr || rank(buffer) < rank(*best) ||
+          (rank(buffer) == rank(*best) && buffer.ticket < best->ticket)) {
+        best = &buffer;
+      }
+    }
+    // Something prefetched is given up only if nothing else becomes free.
+    if (best != nullptr && (rank(*best) < 2 || !busy)) {
+      best->state = Buffer::State::free;
+      best->wanted = false;
+      return *best;
+    }
+    done_.wait(lock);
+    rethrow();
+  }
+}
+
+void DiskTier::release_lent() noexcept {
+  // Still filling: its writer failed between begin_write and commit.
+  if (lent_ != nullptr && lent_->state == Buffer::State::filling) {
+    lent_->state = Buffer::State::free;
+  }
+  lent_ = nullptr;
+}
+
+Slot DiskTier::take_row() {
+  if (freed_count_ > 0) return reinterpret_cast<Slot*>(freed_.data())[--freed_count_];
+  return fresh_++;
+}
+
+void DiskTier::rethrow() {
+  if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+// ----- The threads' side
+// --------------------------------------------------------------------------
+
+// Carries out what a buffer waits for, with the lock open while bytes are moved.
+void DiskTier::work(Buffer& buffer, Lock& lock) {
+  using State = Buffer::State;
+  const bool write = buffer.state == State::to_write;
+  const Entry what = entry(buffer.slot);
+  const Slot slot = buffer.slot;
+  buffer.state = write ? State::writing : State::reading;
+  std::exception_ptr error;
+  std::uint64_t hash = what.hash;
+  lock.unlock();
+  try {
+    const std::span<std::byte> bytes(buffer.bytes.data(), buffer.size);
+    if (write) {
+      hash =
+          store_->put(what.row, {.kind = RowHeader::state, .slot = slot, .step = buffer.at}, bytes);
+    } else {
+      store_->get(what.row, buffer.at, what.hash, bytes);
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  if (write) entry(slot).hash = hash;
+  buffer.state = error == nullptr ? State::holding : State::free;
+  if (error != nullptr) {
+    buffer.wanted = false;
+    error_ = error;
+  }
+  done_.notify_all();
+}
+
+void DiskTier::serve() {
+  Lock lock(lock_);
+  for (;;) {
+    Buffer* next = nullptr;
+    for (Buffer& buffer : buffers_) {
+      if ((buffer.state == Buffer::State::to_write || buffer.state == Buffer::State::to_read) &&
+          (next == nullptr || buffer.ticket < next->ticket)) {
+        next = &buffer;
+      }
+    }
+    if (next != nullptr) {
+      work(*next, lock);
+    } else if (stopping_) {
+      return;
+    } else {
+      asked_.wait(lock);
+    }
+  }
+}
+
+}  // namespace costate::detail

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "costate/hdf5/disk.hpp"
+#include "costate/storage/pool.hpp"
+#include "costate/storage/tier.hpp"
+#include "row_store.hpp"
+
+namespace costate::detail {
+
+/// Checkpoints in a container. There is one row more than there are slots, and a checkpoint goes
+/// into a free row, so that nothing that counts is ever overwritten.
+///
+/// Some buffers of the size of a row lie between the sweep and the file. `commit` hands a full one
+/// to the I/O threads, `prefetch` an empty one; without threads the work is done at once. A buffer
+/// keeps what it holds until it is needed for something else, so what was just written is read
+/// without touching the file. When all buffers wait to be written, the sweep waits too.
+///
+/// An error of a thread surfaces in the next call.
+class DiskTier final : public Tier {
+ public:
+  DiskTier(const Hdf5Options& options, std::size_t row_bytes, Slot slots);
+  ~DiskTier() override;
+  DiskTier(const DiskTier&) = delete;
+  DiskTier& operator=(const DiskTier&) = delete;
+
+  /// Memory that a tier of that size takes.
+  static Bytes memory_bytes(const Hdf5Options& options, std::size_t row_bytes, Slot slots);
+  /// Slots that fit the capacity.
+  static Slot slots_within(Bytes capacity, std::size_t row_bytes);
+
+  [[nodiscard]] const TierUse& use() const noexcept override { return use_; }
+  std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) override;
+  void commit(Slot slot) override;
+  std::span<const std::byte> read(Slot slot, Step at) override;
+  void drop(Slot slot) override;
+  bool prefetch(Slot slot, Step at) override;
+  [[nodiscard]] int prefetch_depth() const noexcept override;
+
+ private:
+  // A slot. All zero (a fresh page) is an empty one.
+  struct Entry {
+    Step at_plus_1;
+    Slot row;
+    std::size_t bytes;
+    std::uint64_t hash;
+  };
+  struct Buffer {
+    enum class State : unsigned char {
+      free,
+      filling,
+      to_write,
+      writing,
+      to_read,
+      reading,
+      holding
+    };
+    Pool bytes;
+    State state = State::free;
+    bool wanted = false;  // prefetched and not read yet
+    Slot slot = -1;
+    Step at = 0;
+    std::size_t size = 0;
+    std::uint64_t ticket = 0;  // order of requests
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  [[nodiscard]] Entry& entry(Slot slot) const noexcept {
+    return reinterpret_cast<Entry*>(entries_.data())[slot];
+  }
+  void check(Slot slot) const;
+  void check_holds(Slot slot, Step at) const;
+  [[nodiscard]] bool holds(Slot slot, Step at) const noexcept;
+  Buffer* find(Slot slot) noexcept;
+  Buffer& take_buffer(Lock& lock);
+  Slot take_row();
+  void work(Buffer& buffer, Lock& lock);
+  void serve();
+  void rethrow();
+  void release_lent() noexcept;
+  void stop() noexcept;
+
+  TierUse use_;
+  FileSystem& files_;
+  std::string path_;
+  bool keep_;
+  Bytes slot_bytes_;
+  std::size_t row_bytes_;
+  std::unique_ptr<RowStore> store_;
+  Pool entries_;
+  Pool freed_;  // a stack of rows that were used and are free
+  Slot freed_count_ = 0;
+  Slot fresh_ = 0;  // rows from here on were never used
+  std::vector<Buffer> buffers_;
+  Buffer* lent_ = nullptr;  // what the caller looks at
+  std::uint64_t tickets_ = 0;
+
+  std::mutex lock_;                // of everything above that a thread touches
+  std::condition_variable asked_;  // there is work, or the end
+  std::condition_variable done_;   // some work is done
+  std::exception_ptr error_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace costate::detail
