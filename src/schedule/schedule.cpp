@@ -35,6 +35,12 @@ Schedule& Schedule::operator=(const Schedule& other) {
   return *this;
 }
 
+Schedule Schedule::renamed(std::string name) const {
+  Schedule copy(*this);
+  copy.name_ = std::move(name);
+  return copy;
+}
+
 Command Schedule::next_command() {
   if (expanding_) {
     throw ScheduleError("next_command() in the middle of a run of actions", run_.from);

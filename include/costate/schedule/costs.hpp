@@ -6,6 +6,7 @@
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
+#include "costate/schedule/schedule.hpp"
 
 /// @file
 /// What things cost: the input of everything that plans. All costs are in one unit of the caller's
@@ -37,5 +38,14 @@ struct Costs {
   Bytes tape_bytes = 0;          ///< size of the tape of one step; 0: no tape can be kept
   std::vector<TierCosts> tiers;  ///< fastest first, at least one
 };
+
+/// The tiers with their room in states, bytes divided by the size of a state.
+/// @throws InvalidArgument if there is no tier, a room is negative, or bytes are given without
+///         `state_bytes`
+[[nodiscard]] std::vector<TierSlots> rooms(const Costs& costs);
+
+/// @throws InvalidArgument unless the costs can be planned with for `n` steps: costs finite and
+///         not negative, a step not free, one weight for each step or none, `n` not negative
+void check(const Costs& costs, Step n);
 
 }  // namespace costate

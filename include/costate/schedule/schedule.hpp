@@ -104,6 +104,8 @@ class Schedule {
   void end_at(Step n, Step live);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// The same stream under another name.
+  [[nodiscard]] Schedule renamed(std::string name) const;
   /// The number of steps, `unknown` as long as an online run has not ended.
   [[nodiscard]] Step steps() const noexcept { return steps_; }
   [[nodiscard]] bool online() const noexcept { return online_; }

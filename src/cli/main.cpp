@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+
+#include "plan_command.hpp"
+#include "plan_options.hpp"
+
+namespace {
+
+// Bad input is one line on stderr and exit status 2.
+int refuse(std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::fprintf(stderr, "costate: %s\n", message.c_str());
+  return 2;
+}
+
+// Empty if the text is a whole number that is not negative, otherwise what is wrong with it.
+std::string whole_number(const std::string& text) {
+  costate::Step value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) return text + " is too large";
+  if (error != std::errc() || stopped != end) return text + " is not a whole number";
+  return value < 0 ? text + " is negative" : std::string();
+}
+
+void add_plan(CLI::App& command, costate::cli::PlanOptions& options) {
+  command.add_option("--steps", options.steps, "number of steps")->required()->check(whole_number);
+  command.add_option("--schedule", options.schedule, "family of schedules")->capture_default_str();
+  command.add_option("--memory-slots", options.memory_slots, "checkpoints that fit in memory")
+      ->check(whole_number);
+  command.add_option("--disk-slots", options.disk_slots, "checkpoints that fit on disk")
+      ->check(whole_number);
+  command.add_flag("--json", options.json, "print one JSON object");
+  command.add_flag("--actions", options.actions, "print every action");
+  command.add_option("--svg", options.svg, "draw the schedule into this file");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    CLI::App app("Exact gradients of long simulations in the memory at hand.", "costate");
+    app.set_version_flag("--version", "costate " COSTATE_VERSION);
+    app.require_subcommand(1);
+    costate::cli::PlanOptions options;
+    add_plan(*app.add_subcommand("plan", "What reversing a run costs, before it is run"), options);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+      return refuse(error.what());
+    }
+    costate::cli::run_plan(options, stdout);
+    if (std::fflush(stdout) != 0) return refuse("cannot write to the standard output");
+    return 0;
+  } catch (const std::exception& error) {
+    return refuse(error.what());
+  }
+}

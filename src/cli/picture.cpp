@@ -1,0 +1,139 @@
+#include "picture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "svg.hpp"
+
+namespace costate::cli {
+namespace {
+
+constexpr std::array<const char*, 4> tier_colours = {blue, orange, green, purple};
+constexpr int most_actions = 20000;
+
+struct Stroke {
+  double x1, t1, x2, t2;
+};
+
+// What is drawn, in steps and units of cost.
+struct Sketch {
+  std::vector<Stroke> advances;
+  std::vector<Stroke> reverses;
+  std::vector<std::pair<std::size_t, Stroke>> checkpoints;  // with their tier
+  double end = 0;                                           // time
+};
+
+Sketch sketch(Schedule schedule, const Costs& costs) {
+  Sketch drawn;
+  double time = 0;
+  int actions = 0;
+  std::map<Slot, std::pair<Step, double>> held;  // slot -> index, since when
+  const auto weight = [&costs](Step k) {
+    return costs.weights.empty() ? costs.step : costs.weights[static_cast<std::size_t>(k)];
+  };
+  const double own = costs.record + costs.reverse;
+  while (const auto action = schedule.next()) {
+    if (++actions > most_actions) {
+      throw InvalidArgument("a schedule of more than " + std::to_string(most_actions) +
+                            " actions is too long to be drawn");
+    }
+    if (const auto* advance = std::get_if<Advance>(&*action)) {
+      double spent = 0;
+      for (Step k = advance->from; k < advance->to; ++k) spent += weight(k);
+      drawn.advances.push_back({static_cast<double>(advance->from), time,
+                                static_cast<double>(advance->to), time + spent});
+      time += spent;
+    } else if (const auto* save = std::get_if<Save>(&*action)) {
+      held[save->slot] = {save->at, time};
+      time += costs.tiers[schedule.tier_of(save->slot)].write;
+    } else if (const auto* load = std::get_if<Load>(&*action)) {
+      time += costs.tiers[schedule.tier_of(load->slot)].read;
+    } else if (const auto* drop = std::get_if<Drop>(&*action)) {
+      const auto [at, since] = held.at(drop->slot);
+      held.erase(drop->slot);
+      const auto x = static_cast<double>(at);
+      drawn.checkpoints.push_back({schedule.tier_of(drop->slot), {x, since, x, time}});
+    } else if (const auto* reverse = std::get_if<Reverse>(&*action)) {
+      const double spent = own > 0 ? own : costs.step;
+      const auto x = static_cast<double>(reverse->step);
+      drawn.reverses.push_back({x + 1, time, x, time + spent});
+      time += spent;
+    }
+  }
+  drawn.end = time;
+  return drawn;
+}
+
+std::string shortened(double x) {
+  std::string text = std::to_string(x);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string draw_schedule(const Plan& plan, const Costs& costs) {
+  const Sketch drawn = sketch(plan.schedule, costs);
+  constexpr double left = 70;
+  constexpr double top = 64;
+  constexpr double width = 640;
+  const double height = std::clamp(
+      width * drawn.end / std::max<double>(1.0, 2.0 * static_cast<double>(plan.counts.steps)),
+      200.0, 900.0);
+  const double right = left + width;
+  const double bottom = top + height;
+  const auto n = static_cast<double>(std::max<Step>(1, plan.counts.steps));
+  const auto x = [&](double step) { return left + width * step / n; };
+  const auto y = [&](double time) { return top + height * time / std::max(drawn.end, 1e-300); };
+
+  Svg svg(right + 24, bottom + 52);
+  svg.label(left, 20,
+            plan.schedule.name() + ": " + std::to_string(plan.counts.steps) + " steps, " +
+                std::to_string(plan.counts.advances) + " advances");
+  double legend = left;
+  const auto entry = [&](const std::string& name, const char* colour) {
+    svg.line(legend, 38, legend + 18, 38, colour, 2.5);
+    svg.label(legend + 23, 42, name);
+    legend += 38 + 7 * static_cast<double>(name.size());
+  };
+  entry("advance", black);
+  entry("reverse", red);
+  for (std::size_t i = 0; i < plan.counts.tiers.size(); ++i) {
+    entry("kept: " + plan.counts.tiers[i].name, tier_colours[i % tier_colours.size()]);
+  }
+
+  svg.line(left, top, right, top, black, 1);
+  svg.line(left, top, left, bottom, black, 1);
+  for (const double tick : round_ticks(n, 10)) {
+    svg.line(x(tick), top, x(tick), bottom, "#eeeeee", 0.8);
+    svg.line(x(tick), bottom, x(tick), bottom + 4, black, 1);
+    svg.label(x(tick), bottom + 17, shortened(tick), "middle");
+  }
+  svg.line(left, bottom, right, bottom, black, 1);
+  svg.label((left + right) / 2, bottom + 36, "step", "middle");
+  for (const double tick : round_ticks(drawn.end, 8)) {
+    svg.line(left - 4, y(tick), left, y(tick), black, 1);
+    svg.label(left - 8, y(tick) + 4, shortened(tick), "end");
+  }
+  svg.label_upwards(18, (top + bottom) / 2, "time in units of cost, downwards");
+
+  for (const auto& [tier, stroke] : drawn.checkpoints) {
+    const char* const colour = tier_colours[tier % tier_colours.size()];
+    svg.line(x(stroke.x1), y(stroke.t1), x(stroke.x2), y(stroke.t2), colour, 1.4);
+    svg.dot(x(stroke.x1), y(stroke.t1), 2, colour);
+  }
+  for (const Stroke& stroke : drawn.advances) {
+    svg.line(x(stroke.x1), y(stroke.t1), x(stroke.x2), y(stroke.t2), black, 1.1);
+  }
+  for (const Stroke& stroke : drawn.reverses) {
+    svg.line(x(stroke.x1), y(stroke.t1), x(stroke.x2), y(stroke.t2), red, 1.8);
+  }
+  return svg.document();
+}
+
+}  // namespace costate::cli

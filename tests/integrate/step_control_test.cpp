@@ -1,0 +1,143 @@
+#include "costate/integrate/step_control.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "costate/integrate/explicit_runge_kutta.hpp"
+#include "support/catch.hpp"
+
+using namespace costate;
+
+namespace {
+
+StepControl adaptive() {
+  return Dopri5{.rtol = 1e-6, .atol = 1e-6}.control();
+}
+
+// Steps to the end with errors that a smooth problem would give; returns the sizes.
+std::vector<double> walk(double t0, double t1, const std::vector<double>& stops) {
+  StepController controller(adaptive(), t0, t1, stops);
+  controller.start(0.01);
+  std::vector<double> sizes;
+  double t = t0;
+  for (Step k = 0; t != t1;) {
+    const Interval s = controller.trial(k, t);
+    if (controller.accept(std::pow(std::abs(s.h) / 0.1, 5))) {
+      sizes.push_back(std::abs(s.h));
+      t = s.t_next;
+      ++k;
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+TEST_CASE("Exactly one way of choosing the steps is accepted", "[integrate][unit]") {
+  CHECK_NOTHROW(check(RungeKutta4{.h = 0.1}.control(), 0, 1, {}));
+  CHECK_NOTHROW(check(RungeKutta4{.steps = 3}.control(), 0, 1, {}));
+  CHECK_NOTHROW(check(RungeKutta4{.grid = {0, 1}}.control(), 0, 1, {}));
+  CHECK_NOTHROW(check(Dopri5{.rtol = 1e-3}.control(), 0, 1, {}));
+  CHECK_THROWS_AS(check(RungeKutta4{}.control(), 0, 1, {}), InvalidArgument);
+  CHECK_THROWS_AS(check(Dopri5{.h = 0.1, .rtol = 1e-3}.control(), 0, 1, {}), InvalidArgument);
+  CHECK_THROWS_AS(check(Dopri5{.rtol = -1e-3}.control(), 0, 1, {}), InvalidArgument);
+  CHECK_THROWS_AS(check(Dopri5{.rtol = NAN}.control(), 0, 1, {}), InvalidArgument);
+  CHECK_THROWS_WITH(check(RungeKutta4{.rtol = 1e-3}.control(), 0, 1, {}),
+                    "RK4: has no embedded solution, so no adaptive steps; give .h or .steps");
+  CHECK_THROWS_WITH(check(RungeKutta4{.h = 0.1}.control(), 0, 1, std::vector<double>{1.5}),
+                    "RK4: the observation time 1.5 is outside of [0, 1]");
+  CHECK_THROWS_AS(check(RungeKutta4{.h = 0.1}.control(), 0, 1, std::vector<double>{NAN}),
+                  InvalidArgument);
+}
+
+TEST_CASE("A listed grid must match the interval and hold the stops", "[integrate][unit]") {
+  const StepControl control = RungeKutta4{.grid = {0, 0.5, 1}}.control();
+  CHECK(fixed_grid(control, 0, 1, std::vector<double>{0.5}).steps() == 2);
+  CHECK_THROWS_AS(fixed_grid(control, 0, 2, {}), InvalidArgument);
+  CHECK_THROWS_WITH(fixed_grid(control, 0, 1, std::vector<double>{0.25}),
+                    "RK4: the observation time 0.25 is not on the grid");
+}
+
+TEST_CASE("Adaptive steps land on every stop and on t1, the same in both directions (C19)",
+          "[integrate][property]") {
+  const std::vector<double> stops{0.5, 0.1, 0.5, 1.0, 0.0, 0.5 * (1 + 1e-16)};
+  std::vector<double> mirrored;
+  for (const double t : stops) mirrored.push_back(-t);
+
+  StepController controller(adaptive(), 0, 1, stops);
+  controller.start(0.01);
+  std::vector<double> times{0};
+  while (times.back() != 1) {
+    const Interval s = controller.trial(static_cast<Step>(times.size()), times.back());
+    CHECK(s.t == times.back());
+    CHECK(s.h == s.t_next - s.t);
+    if (controller.accept(0.1)) times.push_back(s.t_next);
+  }
+  for (const double t : {0.1, 0.5, 1.0}) {
+    CHECK(std::count(times.begin(), times.end(), t) == 1);
+  }
+  CHECK(walk(0, 1, stops) == walk(0, -1, mirrored));
+}
+
+TEST_CASE("What is not finite is a rejection, and a step that vanishes is an error (C26, C29)",
+          "[integrate][unit]") {
+  StepController controller(adaptive(), 1, 2, {});
+  controller.start(0.5);
+  double size = 1;
+  const auto try_for_ever = [&] {
+    for (;;) {
+      const Interval s = controller.trial(7, 1);
+      CHECK(std::abs(s.h) < size);
+      size = std::abs(s.h);
+      CHECK_FALSE(controller.accept(std::numeric_limits<double>::quiet_NaN()));
+    }
+  };
+  try {
+    try_for_ever();
+  } catch (const IntegrationError& error) {
+    CHECK(error.step == 7);
+    CHECK(error.t == 1);
+  }
+  CHECK(controller.rejected() > 10);
+  CHECK(size >= std::numeric_limits<double>::epsilon() / 2);
+}
+
+TEST_CASE("The number of steps is limited", "[integrate][unit]") {
+  StepControl control = adaptive();
+  control.max_steps = 5;
+  StepController controller(control, 0, 1, {});
+  controller.start(0.01);
+  CHECK_NOTHROW(controller.trial(4, 0.1));
+  CHECK_THROWS_AS(controller.trial(5, 0.1), IntegrationError);
+}
+
+TEST_CASE("A step cut short by a stop does not slow down what follows", "[integrate][unit]") {
+  StepController controller(adaptive(), 0, 1, std::vector<double>{1e-6});
+  controller.start(0.05);
+  CHECK(controller.trial(0, 0).t_next == 1e-6);
+  CHECK(controller.accept(1e-12));
+  CHECK(std::abs(controller.trial(1, 1e-6).h) >= 0.05 * (1 - 1e-12));
+}
+
+TEST_CASE("The first step size survives zero norms and stays within its limit (C10, C23)",
+          "[integrate][unit]") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double d0 : {0.0, 1.0, 1e20}) {
+    for (const double d1 : {0.0, 1.0, 1e20}) {
+      for (const double limit : {1e-12, 1e-3, 1e9}) {
+        CAPTURE(d0, d1, limit);
+        const double h0 = initial_probe(d0, d1, limit);
+        CHECK(h0 > 0);
+        CHECK(h0 <= limit);
+        for (const double d2 : {0.0, 1.0, 1e20, nan}) {
+          const double h = initial_step(h0, d1, d2, 5, limit);
+          CHECK(h > 0);
+          CHECK(h <= limit);
+        }
+      }
+    }
+  }
+}
