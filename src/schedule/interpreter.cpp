@@ -271,7 +271,10 @@ namespace {
 class Driver {
  public:
   Driver(Schedule& schedule, Interpreter& machine, const InterpretOptions& options)
-      : schedule_(schedule), machine_(machine), steps_(options.steps) {
+      : schedule_(schedule),
+        machine_(machine),
+        steps_(options.steps),
+        knows_(options.knows_last_step) {
     if (schedule.steps() == unknown) {
       if (steps_ < 0) {
         throw InvalidArgument("an online schedule is interpreted for a given number of steps");
@@ -284,7 +287,7 @@ class Driver {
   void run_actions() {
     while (const auto action = schedule_.next()) {
       const auto* advance = std::get_if<Advance>(&*action);
-      if (advance != nullptr && ends_before(advance->to)) {
+      if (advance != nullptr && ends_at(advance->to)) {
         if (advance->from < stop_) machine_.apply(Action(Advance{advance->from, stop_}));
         end();
       } else {
@@ -299,8 +302,8 @@ class Driver {
     for (;;) {
       Command command = schedule_.next_command();
       const bool forward = command.kind == Kind::advance || command.kind == Kind::keep;
-      if (forward && command.from < command.to && ends_before(command.to)) {
-        const bool keep = command.kind == Kind::keep;
+      if (forward && command.from < command.to && ends_at(command.to)) {
+        const bool keep = command.kind == Kind::keep && command.to > stop_;
         command.to = stop_;
         if (command.from < command.to) machine_.apply(command);
         if (keep) {  // the state at which a run is cut short is saved, too
@@ -315,8 +318,10 @@ class Driver {
   }
 
  private:
-  [[nodiscard]] bool ends_before(Step to) const {
-    return schedule_.steps() == unknown && to > stop_;
+  // Whether the end is noticed in an advance to this index: on arrival, if the simulation knows
+  // beforehand which step is its last one, else when it comes up short.
+  [[nodiscard]] bool ends_at(Step to) const {
+    return schedule_.steps() == unknown && (knows_ ? to >= stop_ : to > stop_);
   }
   void end() {
     machine_.set_steps(steps_);
@@ -326,6 +331,7 @@ class Driver {
   Schedule& schedule_;
   Interpreter& machine_;
   Step steps_;
+  bool knows_;
   Step stop_ = unknown;
 };
 

