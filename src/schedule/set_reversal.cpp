@@ -1,0 +1,217 @@
+#include "set_reversal.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "costate/schedule/binomial.hpp"
+
+namespace costate {
+namespace {
+
+using Kind = Command::Kind;
+
+Command command(Kind kind, Step from, Step to, Slot slot = 0) {
+  return {kind, Content::state, from, to, slot};
+}
+
+}  // namespace
+
+SlotPool::SlotPool(const std::vector<TierSlots>& tiers) {
+  for (const TierSlots& tier : tiers) {
+    tiers_.push_back({free_ + tier.slots, free_, {}});
+    free_ += tier.slots;
+  }
+}
+
+std::size_t SlotPool::tier_of(Slot slot) const noexcept {
+  std::size_t i = 0;
+  while (slot >= tiers_[i].end) ++i;
+  return i;
+}
+
+void SlotPool::claim_first(Slot count) {
+  tiers_.front().fresh = count;
+  free_ -= count;
+}
+
+void SlotPool::claim(Slot slot) {
+  Tier& tier = tiers_[tier_of(slot)];
+  if (slot < tier.fresh) {
+    tier.returned.erase(std::find(tier.returned.begin(), tier.returned.end(), slot));
+  } else {
+    // Those passed over are free and go below the returned ones, highest first.
+    std::vector<Slot> passed;
+    for (Slot j = slot; j-- > tier.fresh;) passed.push_back(j);
+    tier.returned.insert(tier.returned.begin(), passed.begin(), passed.end());
+    tier.fresh = slot + 1;
+  }
+  --free_;
+}
+
+SlotPool::Share SlotPool::share(Slot need) const noexcept {
+  Share last{0, 0};
+  for (std::size_t i = 0; i < tiers_.size() && need > 0; ++i) {
+    const Slot room = tiers_[i].free();
+    if (room == 0) continue;
+    last = {i, std::min(room, need)};
+    need -= room;
+  }
+  return last;
+}
+
+Slot SlotPool::contiguous(std::size_t i, Slot most) const noexcept {
+  const Tier& tier = tiers_[i];
+  Slot count = 0;
+  Slot next = unknown;
+  for (auto j = tier.returned.size(); j-- > 0 && count < most; ++count, ++next) {
+    if (next != unknown && tier.returned[j] != next) return count;
+    next = tier.returned[j];
+  }
+  if (count == most || (next != unknown && next != tier.fresh)) return count;
+  return std::min(most, count + (tier.end - tier.fresh));
+}
+
+Slot SlotPool::take(std::size_t i) {
+  Tier& tier = tiers_[i];
+  --free_;
+  if (tier.returned.empty()) return tier.fresh++;
+  const Slot slot = tier.returned.back();
+  tier.returned.pop_back();
+  return slot;
+}
+
+void SlotPool::give_back(Slot slot) {
+  tiers_[tier_of(slot)].returned.push_back(slot);
+  ++free_;
+}
+
+SetReversal::SetReversal(Start start, SlotPool pool)
+    : steps_(start.steps),
+      end_(start.end),
+      live_(start.live),
+      turned_(start.turned),
+      stack_(std::move(start.kept)),
+      drops_(std::move(start.drops)),
+      placements_(std::move(start.placements)),
+      pool_(std::move(pool)) {}
+
+Command SetReversal::next() {
+  if (given_ == queued_) {
+    given_ = queued_ = 0;
+    plan_next();
+    if (queued_ == 0) return {};
+  }
+  return queue_[given_++];
+}
+
+void SetReversal::make_live(Step at, Slot slot) {
+  if (live_ != at) emit(command(Kind::load, at, 0, slot));
+  live_ = at;
+}
+
+// Saves the live state; `need` checkpoints, this one included, may come before it is dropped.
+void SetReversal::save(Step at, Slot need) {
+  const Slot slot = pool_.take(pool_.share(std::min(need, pool_.free())).tier);
+  emit(command(Kind::save, at, 0, slot));
+  const StoredRun run{at, at + 1, slot};
+  // Placements do not come in order.
+  stack_.insert(
+      std::upper_bound(stack_.begin(), stack_.end(), run,
+                       [](const StoredRun& a, const StoredRun& b) { return a.from < b.from; }),
+      run);
+}
+
+// x_{end-1} is live.
+void SetReversal::reverse_live() {
+  const Step k = end_ - 1;
+  if (!stack_.empty() && stack_.back().to == end_) {  // it is stored, too
+    StoredRun& top = stack_.back();
+    const Slot slot = top.slot + (k - top.from);
+    emit(command(Kind::drop, 0, 0, slot));
+    pool_.give_back(slot);
+    if (--top.to == top.from) stack_.pop_back();
+  }
+  emit(command(Kind::record, k, 0));
+  if (!turned_) emit(command(Kind::turn, steps_, 0));
+  turned_ = true;
+  emit(command(Kind::reverse, k, 0));
+  end_ = k;
+}
+
+// x_{end-1} is stored.
+void SetReversal::reverse_stored() {
+  const StoredRun top = stack_.back();
+  if (!turned_) {  // the last step: Turn comes between Record and Reverse
+    make_live(end_ - 1, top.slot + (end_ - 1 - top.from));
+    return reverse_live();
+  }
+  stack_.pop_back();
+  for (Step k = top.to; k-- > top.from && !stack_.empty();) {
+    pool_.give_back(top.slot + (k - top.from));
+  }
+  end_ = stack_.empty() ? 0 : top.from;
+  live_ = top.from;
+  emit(command(Kind::unwind, top.from, top.to, top.slot));
+}
+
+void SetReversal::plan_next() {
+  if (!drops_.empty()) {
+    emit(command(Kind::drop, 0, 0, drops_.back()));
+    pool_.give_back(drops_.back());
+    drops_.pop_back();
+    return;
+  }
+  if (!turned_ && live_ == steps_) {
+    emit(command(Kind::turn, steps_, 0));
+    turned_ = true;
+    return;
+  }
+  if (end_ == 0) return;
+  if (live_ == end_ - 1) return reverse_live();
+  const bool from_live = placed_ < placements_.size() && placements_[placed_].slot < 0;
+  if (!from_live && !stack_.empty() && stack_.back().to == end_) return reverse_stored();
+  if (placed_ < placements_.size()) {
+    const Placement& place = placements_[placed_++];
+    if (place.slot >= 0) make_live(place.start, place.slot);
+    if (place.drop_start) {
+      emit(command(Kind::drop, 0, 0, place.slot));
+      pool_.give_back(place.slot);
+    }
+    if (place.at > place.start) emit(command(Kind::advance, place.start, place.at));
+    live_ = place.at;
+    if (place.at < end_ - 1) save(place.at, end_ - 1 - place.at);
+    return;
+  }
+
+  const StoredRun top = stack_.back();
+  const Step p = top.to - 1;
+  const Slot slot = top.slot + (p - top.from);
+  const Step length = end_ - p;
+  if (length - 2 <= pool_.free()) {  // all states between can be kept
+    if (live_ != p + 1) {
+      make_live(p, slot);
+      emit(command(Kind::advance, p, p + 1));
+      live_ = p + 1;
+    }
+    if (length == 2) return;
+    const SlotPool::Share share = pool_.share(length - 2);
+    const Slot count = pool_.contiguous(share.tier, share.count);
+    const Slot first = pool_.take(share.tier);
+    for (Slot i = 1; i < count; ++i) pool_.take(share.tier);
+    emit(command(Kind::keep, p + 1, p + 1 + count, first));
+    live_ = p + 1 + count;
+    if (first == slot + 1 && pool_.tier_of(slot) == share.tier) {
+      stack_.back().to += count;
+    } else {
+      stack_.push_back({p + 1, p + 1 + count, first});
+    }
+    return;
+  }
+  make_live(p, slot);
+  const Step k = p + binomial_split(length, 1 + pool_.free());
+  emit(command(Kind::advance, p, k));
+  live_ = k;
+  if (end_ - k >= 2) save(k, end_ - 1 - k);
+}
+
+}  // namespace costate
