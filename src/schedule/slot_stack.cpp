@@ -20,6 +20,12 @@ SlotStack::SlotStack(const std::vector<TierSlots>& tiers, Slot most) {
   }
 }
 
+SlotStack SlotStack::shifted(Slot by) const {
+  SlotStack moved(*this);
+  for (Piece& piece : moved.pieces_) piece.first_slot += by;
+  return moved;
+}
+
 void SlotStack::push(Slot first_slot, Slot count) {
   if (count == 0) return;
   Piece& last = pieces_.back();

@@ -20,6 +20,9 @@ class SlotStack {
   /// @param most   how high the stack can become; rooms beyond it are given up, slowest first
   SlotStack(const std::vector<TierSlots>& tiers, Slot most);
 
+  /// The same with all slots moved up by `by`.
+  [[nodiscard]] SlotStack shifted(Slot by) const;
+
   [[nodiscard]] Slot height() const noexcept { return pieces_.back().end; }
   [[nodiscard]] Slot slot(Slot height) const noexcept {
     const Piece& here = piece(height);

@@ -1,0 +1,105 @@
+#include "costate/schedule/hierarchical.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
+#include "costate/schedule/interpreter.hpp"
+#include "least_cost.hpp"
+#include "tier_bounds.hpp"
+#include "tier_tables.hpp"
+
+namespace costate {
+namespace {
+
+// Additions for complete tables that may take about a second, and half of what shorter tables that
+// a long run starts from may take.
+constexpr double affordable = 2e9;
+constexpr double quick = 1e8;
+// Beyond this the working memory, some words a step, becomes a burden.
+constexpr Step most_steps = 20'000'000;
+
+// The tiers that are of use, fastest first.
+std::vector<TierLevel> useful_levels(const Costs& costs, Step n) {
+  const std::vector<TierSlots> all = rooms(costs);
+  std::vector<TierLevel> levels;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].slots == 0) continue;
+    const Slot slots = all[i].slots >= n - 1 ? unbounded : all[i].slots;
+    levels.push_back({i, slots, costs.tiers[i].write, costs.tiers[i].read});
+  }
+  std::stable_sort(levels.begin(), levels.end(), [](const TierLevel& a, const TierLevel& b) {
+    return a.write + a.read < b.write + b.read;
+  });
+  // Nothing need be kept anywhere slower than a tier that holds everything.
+  const auto open = std::find_if(levels.begin(), levels.end(),
+                                 [](const TierLevel& level) { return level.open(); });
+  if (open != levels.end()) levels.erase(open + 1, levels.end());
+  return levels;
+}
+
+bool ordered(const std::vector<TierLevel>& levels) {
+  for (std::size_t k = 1; k < levels.size(); ++k) {
+    if (levels[k].write < levels[k - 1].write || levels[k].read < levels[k - 1].read) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Plan hierarchical(const Costs& costs, Step n) {
+  const auto start = std::chrono::steady_clock::now();
+  check(costs, n);
+  std::vector<TierLevel> levels = useful_levels(costs, n);
+  if (levels.empty()) {
+    if (n > 1) {
+      throw InvalidArgument("reversing " + std::to_string(n) + " steps needs at least one slot");
+    }
+    levels.push_back({0, unbounded, 0, 0});
+  }
+  double columns = 0;
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    if (k == 0 && levels[k].write == 0) continue;
+    columns += levels[k].open() ? 1 : static_cast<double>(levels[k].slots);
+  }
+  const auto length = static_cast<double>(n);
+  std::shared_ptr<const TierRule> rule;
+  double lower_bound = 0;
+  const bool proven = ordered(levels);
+  const bool complete = length * length * columns / 2 <= affordable / 2;
+  if (levels.size() == 1 && levels[0].write == 0) {
+    rule = std::make_shared<TierTables>(levels, costs.step, 1);  // binomial: no tables are needed
+  } else if (complete) {
+    rule = std::make_shared<TierTables>(levels, costs.step, std::max<Step>(n, 1));
+  } else {
+    if (n > most_steps) {
+      throw InvalidArgument("a hierarchical plan is made for at most " +
+                            std::to_string(most_steps) + " steps, not " + std::to_string(n));
+    }
+    const auto longest = static_cast<Step>(std::sqrt(2 * quick / columns));
+    auto bounds = std::make_shared<TierBounds>(
+        TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096)), n);
+    lower_bound = bounds->lower_bound();
+    rule = std::move(bounds);
+  }
+  const std::vector<TierSlots> tiers = rooms(costs);
+  Counts counts = tiered_counts(*rule, n, tiers);
+  std::vector<TierSlots> used;
+  for (const TierCounts& tier : counts.tiers) used.push_back({tier.name, tier.slots});
+  Plan made{tiered_schedule("hierarchical", n, std::move(used), rule), std::move(counts)};
+  made.cost = cost_of(made.counts, costs);
+  made.fixed_cost = static_cast<double>(n) * (costs.record + costs.reverse);
+  made.lower_bound = !proven    ? least_cost(costs, n)
+                     : complete ? made.cost
+                                : std::min(made.cost, lower_bound);
+  made.planning_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return made;
+}
+
+}  // namespace costate
