@@ -146,7 +146,8 @@ bool StepController::accept(double error) noexcept {
     if (std::isfinite(error)) {
       factor = std::clamp(control_.safety * std::pow(error, -1 / k), control_.min_factor, 0.9);
     }
-    h_ = tried_ * factor;
+    // Not from tried_ alone: near the spacing of t it is rounded up, and would never get smaller.
+    h_ = std::min(h_, tried_) * factor;
   }
   after_rejection_ = !accepted;
   if (control_.max_step > 0) h_ = std::min(h_, control_.max_step);

@@ -48,6 +48,7 @@ class ExplicitKernel {
   using State = typename F::State;
   using Parameters = typename F::Parameters;
   using Scalar = typename State::Scalar;
+  static constexpr bool estimates_error = T.embedded_order > 0;
 
   /// @param f, objective  must outlive the kernel
   /// @param p             copied
@@ -162,7 +163,7 @@ class ExplicitKernel {
   /// root-mean-square norm weighted by atol + rtol max(|y|, |y⁺|). Evaluates the stages that only
   /// the estimate needs. NaN or infinite if anything is not finite.
   double error(const Interval& s, const State& y, const State& y_next, double rtol,
-               double atol) requires(T.embedded_order > 0) {
+               double atol) requires(estimates_error) {
     stage_algebra::each<stages - solution>([&](auto offset) {
       constexpr std::size_t i = solution + offset;
       if constexpr (i + 1 == stages && first_same_as_last(T)) {
@@ -178,7 +179,7 @@ class ExplicitKernel {
 
   /// Makes the last slope of the step just accepted the known first one of the next, if the method
   /// allows. Returns whether it is.
-  bool pass_slope_on() {
+  bool pass_slope_on() requires(estimates_error) {
     if constexpr (first_same_as_last(T)) std::swap(work_.k[0], work_.k[stages - 1]);
     return first_same_as_last(T);
   }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "costate/core/step.hpp"
+#include "costate/integrate/explicit_kernel.hpp"
 #include "costate/integrate/step_control.hpp"
 #include "costate/integrate/tableau.hpp"
 
@@ -25,6 +26,10 @@ struct ExplicitRungeKutta {
   static_assert(consistent(T),
                 "a is not strictly lower triangular with row sums c, or the weights "
                 "do not sum to 1");
+
+  /// The step and its adjoint for one problem.
+  template <class F, class Objective>
+  using Kernel = ExplicitKernel<F, T, Objective>;
 
   double h = 0;                   ///< step size, > 0 in either direction of time
   Step steps = 0;                 ///< number of equal steps

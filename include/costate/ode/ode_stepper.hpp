@@ -1,0 +1,316 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <Eigen/Core>
+
+#include "costate/core/error.hpp"
+#include "costate/integrate/one_instance.hpp"
+#include "costate/integrate/problem.hpp"
+#include "costate/integrate/step_control.hpp"
+#include "costate/integrate/time_grid.hpp"
+#include "costate/ode/objective.hpp"
+#include "costate/ode/observation_list.hpp"
+#include "costate/sweep/stepper.hpp"
+
+namespace costate {
+
+/// A problem, a method and an objective as a simulation that can be reversed.
+///
+/// The state that is saved is y alone. Times and step sizes are a function of the index: given, or
+/// chosen and recorded on the first pass (8 bytes a step). A replay takes them from there and never
+/// adapts, so the gradient is that of the accepted steps.
+///
+/// An adaptive run that has tried and accepted its last step stays in front of it and tells its
+/// length, so that the step need not be run again.
+template <Problem F, class Method, class O>
+class OdeStepper final : public Stepper {
+ public:
+  using State = typename F::State;
+  using Parameters = typename F::Parameters;
+  static_assert(
+      Objective<O, State, Parameters>,
+      "the objective has no part whose functions take this problem's State and Parameters");
+
+  /// @param f, objective  must outlive the stepper
+  /// @throws InvalidArgument if the options, times or sizes make no sense
+  OdeStepper(const F& f, const Method& method, const O& objective, double t0, double t1,
+             const State& y0, const Parameters& p)
+      : objective_(objective),
+        control_(checked(method.control(), objective, t0, t1)),
+        t0_(t0),
+        t1_(t1),
+        kernel_(f, objective, p, checked(y0, p).size()),
+        y_(y0),
+        lambda_(y0),
+        p_bar_(p),
+        observations_(times_of(objective), t0, t1) {
+    if (control_.adaptive() && t0 != t1) {
+      controller_.emplace(control_, t0, t1, times_of(objective));
+      trial_ = y0;
+      grid_ = TimeGrid(t0);
+    } else {
+      grid_ =
+          control_.adaptive() ? TimeGrid(t0) : fixed_grid(control_, t0, t1, times_of(objective));
+      steps_ = grid_.steps();
+      observations_.bind(grid_);
+    }
+  }
+
+  // ----- Stepper -----
+
+  Step advance(Step from, Step to, Pass pass) override { return run(from, to, pass, {}); }
+
+  Step advance_keeping(Step from, Step to, Pass pass, Rows rows) override {
+    const Step reached = run(from, to, pass, view(rows));
+    if (reached < to) save(rows[reached - from]);
+    return reached;
+  }
+
+  void turn(Step n) override {
+    begin();
+    if (n != steps_) throw ScheduleError("OdeStepper: turned at " + std::to_string(n), n);
+    lambda_.setZero();
+    p_bar_.setZero();
+    if constexpr (HasTerminal<O, State, Parameters>) {
+      terminal_value_ = objective_.terminal(y_, parameters());
+      objective_.terminal_gradient(y_, parameters(), lambda_, p_bar_);
+    }
+    to_inject_ = observations_.entries().size();
+    inject(n);
+    if (watch_) require_finite(n, "the derivative of the objective");
+  }
+
+  void reverse(Step k) override { run_back(k, k + 1, {}); }
+
+  void reverse_kept(Step from, Step to, Rows rows) override { run_back(from, to, view(rows)); }
+
+  [[nodiscard]] std::size_t state_bytes() const override {
+    return static_cast<std::size_t>(y_.size()) * sizeof(Scalar);
+  }
+  void save(std::span<std::byte> out) const override {
+    std::memcpy(out.data(), y_.data(), state_bytes());
+  }
+  void load(std::span<const std::byte> in) override {
+    std::memcpy(y_.data(), in.data(), state_bytes());
+    slope_known_ = false;
+  }
+  [[nodiscard]] Step steps() const override { return steps_; }
+
+  // ----- Results -----
+
+  /// The objective; complete after `turn`.
+  [[nodiscard]] double value() const {
+    return terminal_value_ + observed_value_ + kernel_.integral;
+  }
+  /// y at the live index.
+  [[nodiscard]] const State& state() const { return y_; }
+  /// ∂J/∂y at the index the adjoint has reached.
+  [[nodiscard]] const State& adjoint() const { return lambda_; }
+  /// ∂J/∂p, from the steps reversed so far.
+  [[nodiscard]] const Parameters& parameter_gradient() const { return p_bar_; }
+  [[nodiscard]] const Parameters& parameters() const { return kernel_.parameters(); }
+  /// The times of the accepted steps.
+  [[nodiscard]] const TimeGrid& grid() const { return grid_; }
+  [[nodiscard]] const ObservationList& observations() const { return observations_; }
+  /// Trial steps that were not accepted.
+  [[nodiscard]] Step rejected() const { return controller_ ? controller_->rejected() : 0; }
+
+  /// Checks after each step that state and adjoint are finite: slower, and names the step.
+  void watch() { watch_ = true; }
+
+ private:
+  using Scalar = typename State::Scalar;
+  using Kernel = typename Method::template Kernel<F, O>;
+  using StateRows = typename Kernel::StateRows;
+  static constexpr Step block = 64;  // steps for which times are fetched at once
+
+  static const State& checked(const State& y0, const Parameters& p) {
+    if (y0.size() == 0) throw InvalidArgument("the initial state has no entries");
+    if (!y0.allFinite()) throw InvalidArgument("the initial state is not finite");
+    if (!p.allFinite()) throw InvalidArgument("the parameters are not finite");
+    return y0;
+  }
+
+  static StepControl checked(StepControl control, const O& objective, double t0, double t1) {
+    check(control, t0, t1, times_of(objective));
+    return control;
+  }
+
+  static std::span<const double> times_of(const O& objective) {
+    if constexpr (HasObservations<O, State, Parameters>) {
+      return objective.observation_times();
+    } else {
+      return {};
+    }
+  }
+
+  static StateRows view(const Rows& rows) {
+    return {rows[0].data(), static_cast<std::size_t>(rows[1].data() - rows[0].data())};
+  }
+  static StateRows from_row(const StateRows& rows, Step i) {
+    if (rows.first == nullptr) return rows;
+    return {rows.first + static_cast<std::size_t>(i) * rows.stride, rows.stride};
+  }
+
+  Step run(Step from, Step to, Pass pass, StateRows rows) {
+    const bool first = pass == Pass::first;
+    if (first) begin();
+    if constexpr (Kernel::estimates_error) {
+      if (first && controller_) return choose(from, to, rows);
+    }
+    slope_known_ = false;
+    to = std::min(to, steps_);
+    for (Step k = from; k < to;) {
+      Step end = std::min(k + (watch_ ? 1 : block), to);
+      if (first) end = std::min(end, next_observation());
+      grid_.fill(k, end, intervals_.data());
+      kernel_.advance(intervals_.data(), end - k, y_, y_, from_row(rows, k - from),
+                      {.accumulate = first});
+      if (first) reached(end);
+      k = end;
+    }
+    return std::max(from, to);
+  }
+
+  // The first pass of an adaptive run.
+  Step choose(Step from, Step to, StateRows rows) {
+    for (Step k = from; k < to; ++k) {
+      if (k == steps_) return k;
+      if (rows.first != nullptr) rows.put(k - from, y_);
+      if (grid_.steps() == k) try_step(k);
+      if (steps_ == unknown && grid_[k + 1] == t1_) {
+        steps_ = k + 1;
+        return k;
+      }
+      y_ = trial_;
+      observations_.reach(k + 1, grid_[k + 1]);
+      reached(k + 1);
+    }
+    return to;
+  }
+
+  // Tries steps from index k until one is accepted; its end is then in trial_ and its time
+  // recorded.
+  void try_step(Step k) {
+    const double t = grid_[k];
+    if (k == 0) {
+      double h = control_.first_step;
+      if (h == 0) {
+        h = kernel_.first_step(t, t1_ - t0_, y_, control_.rtol, control_.atol,
+                               control_.error_order);
+        slope_known_ = true;
+      }
+      controller_->start(h);
+    }
+    const double before = kernel_.integral;
+    for (;;) {
+      const Interval s = controller_->trial(k, t);
+      kernel_.advance(&s, 1, y_, trial_, {},
+                      {.accumulate = true, .slope_known = slope_known_, .keep_slopes = true});
+      slope_known_ = true;
+      const double error = kernel_.error(s, y_, trial_, control_.rtol, control_.atol);
+      if (controller_->accept(error)) {
+        grid_.push_back(s.t_next);
+        slope_known_ = kernel_.pass_slope_on();
+        return;
+      }
+      kernel_.integral = before;
+    }
+  }
+
+  // Before the first step: observations at t0.
+  void begin() {
+    if (begun_) return;
+    begun_ = true;
+    if (controller_) observations_.reach(0, t0_);
+    reached(0);
+  }
+
+  // Index of the next observation of the first pass.
+  [[nodiscard]] Step next_observation() const {
+    const auto& entries = observations_.entries();
+    return observed_ < entries.size() ? entries[observed_].index : steps_;
+  }
+
+  // Index k is reached for the first time.
+  COSTATE_ONE_INSTANCE void reached(Step k) {
+    if constexpr (HasObservations<O, State, Parameters>) {
+      const auto& entries = observations_.entries();
+      for (; observed_ < entries.size() && entries[observed_].index == k; ++observed_) {
+        observed_value_ += objective_.observation(entries[observed_].which, y_, parameters());
+      }
+    }
+    if (watch_ && !y_.allFinite()) {
+      throw NonFiniteError("the state is not finite after step " + std::to_string(k - 1) +
+                               ", at t = " + std::to_string(grid_[k]),
+                           k);
+    }
+  }
+
+  // The adjoint has arrived at index k, and x is x_k.
+  COSTATE_ONE_INSTANCE void inject(Step k) {
+    if constexpr (HasObservations<O, State, Parameters>) {
+      const auto& entries = observations_.entries();
+      for (; to_inject_ > 0 && entries[to_inject_ - 1].index == k; --to_inject_) {
+        objective_.observation_gradient(entries[to_inject_ - 1].which, y_, parameters(), lambda_,
+                                        p_bar_);
+      }
+    }
+  }
+
+  void run_back(Step from, Step to, StateRows rows) {
+    slope_known_ = false;
+    for (Step end = to; end > from;) {
+      Step k = std::max(from, end - (watch_ ? 1 : block));
+      if (to_inject_ > 0) k = std::max(k, observations_.entries()[to_inject_ - 1].index);
+      grid_.fill(k, end, intervals_.data());
+      kernel_.reverse(intervals_.data(), end - k, y_, from_row(rows, k - from), lambda_, p_bar_);
+      if (to_inject_ > 0 && observations_.entries()[to_inject_ - 1].index == k) inject(k);
+      if (watch_) require_finite(k, "the adjoint");
+      end = k;
+    }
+  }
+
+  void require_finite(Step k, const std::string& what) const {
+    if (lambda_.allFinite() && p_bar_.allFinite()) return;
+    throw NonFiniteError(what + " is not finite at index " + std::to_string(k) +
+                             ", t = " + std::to_string(grid_[k]) +
+                             ": a derivative of the problem or of the objective is not",
+                         k);
+  }
+
+  const O& objective_;
+  StepControl control_;
+  double t0_;
+  double t1_;
+  Kernel kernel_;
+  State y_;
+  State lambda_;
+  Parameters p_bar_;
+
+  TimeGrid grid_;
+  Step steps_ = unknown;
+  std::optional<StepController> controller_;  // if adaptive
+  State trial_;                               // end of the step tried last
+  bool slope_known_ = false;                  // the kernel holds the slope at y_
+  std::array<Interval, block> intervals_{};
+
+  ObservationList observations_;
+  std::size_t observed_ = 0;   // entries observed on the first pass
+  std::size_t to_inject_ = 0;  // entries whose gradient the adjoint has not met yet
+  bool begun_ = false;
+  bool watch_ = false;
+  double observed_value_ = 0;
+  double terminal_value_ = 0;
+};
+
+}  // namespace costate
