@@ -1,7 +1,6 @@
 #include "costate/schedule/hierarchical.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
 #include "least_cost.hpp"
+#include "plan_parts.hpp"
 #include "tier_bounds.hpp"
 #include "tier_tables.hpp"
 
@@ -53,7 +53,7 @@ bool ordered(const std::vector<TierLevel>& levels) {
 }  // namespace
 
 Plan hierarchical(const Costs& costs, Step n) {
-  const auto start = std::chrono::steady_clock::now();
+  const PlanningTime time;
   check(costs, n);
   std::vector<TierLevel> levels = useful_levels(costs, n);
   if (levels.empty()) {
@@ -93,13 +93,11 @@ Plan hierarchical(const Costs& costs, Step n) {
   for (const TierCounts& tier : counts.tiers) used.push_back({tier.name, tier.slots});
   Plan made{tiered_schedule("hierarchical", n, std::move(used), rule), std::move(counts)};
   made.cost = cost_of(made.counts, costs);
-  made.fixed_cost = static_cast<double>(n) * (costs.record + costs.reverse);
+  made.fixed_cost = fixed_cost(costs, n);
   made.lower_bound = !proven    ? least_cost(costs, n)
                      : complete ? made.cost
                                 : std::min(made.cost, lower_bound);
-  made.planning_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return made;
+  return time.stop(std::move(made));
 }
 
 }  // namespace costate

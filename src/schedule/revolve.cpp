@@ -7,6 +7,7 @@
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
+#include "plan_parts.hpp"
 #include "reversal.hpp"
 #include "slot_stack.hpp"
 
@@ -49,10 +50,14 @@ std::vector<TierSlots> tiers_for(Step n, const std::vector<TierSlots>& tiers) {
 Schedule named(const char* name, Step n, const std::vector<TierSlots>& tiers) {
   std::vector<TierSlots> needed = tiers_for(n, tiers);
   SlotStack stack(needed, std::max<Step>(0, n - 1));
-  return {name, n, std::move(needed), std::make_unique<Revolve>(n, std::move(stack))};
+  return revolve_on(name, n, std::move(needed), std::move(stack));
 }
 
 }  // namespace
+
+Schedule revolve_on(std::string name, Step n, std::vector<TierSlots> tiers, SlotStack stack) {
+  return {std::move(name), n, std::move(tiers), std::make_unique<Revolve>(n, std::move(stack))};
+}
 
 Schedule revolve(Step n, Slot slots) {
   return named("revolve", n, {{"memory", slots}});

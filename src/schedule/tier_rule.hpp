@@ -65,6 +65,10 @@ class TierRule {
 [[nodiscard]] Counts tiered_counts(const TierRule& rule, Step n,
                                    const std::vector<TierSlots>& rooms);
 
+/// The same if the start is kept on the top level already; that write is not counted.
+[[nodiscard]] Counts tiered_counts_kept(const TierRule& rule, Step n,
+                                        const std::vector<TierSlots>& rooms);
+
 /// The schedule of a rule.
 /// @param tiers  with at least the slots that are used (`tiered_counts`)
 [[nodiscard]] Schedule tiered_schedule(std::string name, Step n, std::vector<TierSlots> tiers,

@@ -58,80 +58,68 @@ TierTables::TierTables(std::vector<TierLevel> levels, double step, Step longest)
       step_(step),
       tie_(step * 0x1p-30),
       longest_(longest),
-      kept_(levels.size()) {
+      kept_(levels.size()),
+      unkept_(levels.size()) {
   for (std::size_t k = 0; k < levels.size(); ++k) fill(k);
-}
-
-double TierTables::below(std::size_t k, Step l) const {
-  if (k > 0) return all_free_[k - 1][static_cast<std::size_t>(l)];
-  return l <= 1 ? 0 : infinite;
-}
-
-double TierTables::kept(std::size_t k, Step l, Slot s) const {
-  return column(k, s)[static_cast<std::size_t>(l)];
-}
-
-double TierTables::unkept(std::size_t k, Step l, Slot s) const {
-  if (k == 0 && binomial_bottom()) return all_free_[0][static_cast<std::size_t>(l)];
-  const double lower = below(k, l);
-  return any_free(k, s) ? std::min(lower, write(k) + kept(k, l, s)) : lower;
 }
 
 void TierTables::fill(std::size_t k) {
   const TierLevel& level = levels()[k];
   const auto size = static_cast<std::size_t>(longest_) + 1;
+  std::vector<Column>& unkept = unkept_[k];
   if (k == 0 && binomial_bottom()) {
-    all_free_.push_back(
+    unkept.push_back(
         binomial_costs(longest_, std::min<Slot>(level.slots, longest_), step_, tie_, level.read));
     return;
   }
-  std::vector<double> lower(size, 0.0);
-  for (std::size_t l = 2; l < size; ++l) lower[l] = below(k, static_cast<Step>(l));
-  // The right part, O(k, ·, s-1), backwards, so that the two run in the same direction; and the
-  // left part with all that goes with it.
-  std::vector<double> right(size, 0.0);
-  std::vector<double> left(size, 0.0);
+  Column lower(size, infinite);
+  if (k > 0) {
+    lower = unkept_[k - 1].back();
+  } else {
+    lower[1] = 0;
+  }
+  unkept.push_back(lower);
+  // O(k, ·, s-1) backwards, so that it and P run in the same direction.
+  Column right(size, 0.0);
+  Column left(size, 0.0);  // P with all that goes with it
   const auto backwards = [size](std::size_t l) { return size - 1 - l; };
-  for (std::size_t l = 1; l < size; ++l) right[backwards(l)] = lower[l];
   const std::size_t columns = level.open() ? 1 : static_cast<std::size_t>(level.slots);
   for (std::size_t column = 0; column < columns; ++column) {
-    std::vector<double> p(size, 0.0);
+    for (std::size_t l = 1; l < size; ++l) right[backwards(l)] = unkept.back()[l];
+    Column p(size, 0.0);
+    Column o(size, 0.0);
     for (std::size_t l = 1; l < size; ++l) {
       if (l > 1) {
         p[l] = std::min(lower[l], least_sum(&left[1], &right[backwards(l - 1)], l - 1));
+        o[l] = std::min(lower[l], write(k) + p[l]);
       }
       left[l] = static_cast<double>(l) * step_ + p[l] + level.read;
-      if (level.open() && l > 1) right[backwards(l)] = std::min(lower[l], write(k) + p[l]);
-    }
-    for (std::size_t l = 2; l < size; ++l) {
-      right[backwards(l)] = std::min(lower[l], write(k) + p[l]);
+      if (level.open()) right[backwards(l)] = o[l];
     }
     kept_[k].push_back(std::move(p));
+    unkept.push_back(std::move(o));
   }
-  std::vector<double> all(size, 0.0);
-  for (std::size_t l = 2; l < size; ++l) all[l] = right[backwards(l)];
-  all_free_.push_back(std::move(all));
 }
 
 bool TierTables::keeps(std::size_t k, Step l, Slot s) const {
-  return write(k) + kept(k, l, s) < below(k, l);
+  return k == 0 || write(k) + kept(k, l, s) < unkept_[k].front()[static_cast<std::size_t>(l)];
 }
 
 Step TierTables::split(std::size_t k, Step l, Slot s) const {
-  if (kept(k, l, s) == below(k, l)) return 0;
-  const std::vector<double>& p = column(k, s);
-  const Slot fewer = one_less(k, s);
+  const auto steps = static_cast<std::size_t>(l);
+  const Column& left = kept_column(k, s);
+  const Column& right = unkept_column(k, one_less(k, s));
+  if (k > 0 && left[steps] == unkept_[k].front()[steps]) return 0;
   double least = infinite;
-  Step best = 0;
-  for (Step j = 1; j < l; ++j) {
-    const double cost =
-        static_cast<double>(j) * step_ + p[static_cast<std::size_t>(j)] + unkept(k, l - j, fewer);
+  std::size_t best = 0;
+  for (std::size_t j = 1; j < steps; ++j) {
+    const double cost = static_cast<double>(j) * step_ + left[j] + right[steps - j];
     if (cost < least) {
       least = cost;
       best = j;
     }
   }
-  return best;
+  return static_cast<Step>(best);
 }
 
 }  // namespace costate

@@ -27,28 +27,31 @@ class TierTables final : public TierRule {
   [[nodiscard]] bool keeps(std::size_t k, Step l, Slot s) const override;
   [[nodiscard]] Step split(std::size_t k, Step l, Slot s) const override;
 
-  /// O(k, l, s) and P(k, l, s), l <= longest.
-  [[nodiscard]] double unkept(std::size_t k, Step l, Slot s) const;
-  [[nodiscard]] double kept(std::size_t k, Step l, Slot s) const;
+  /// P(k, l, s), l <= longest.
+  [[nodiscard]] double kept(std::size_t k, Step l, Slot s) const {
+    return kept_column(k, s)[static_cast<std::size_t>(l)];
+  }
   [[nodiscard]] Step longest() const noexcept { return longest_; }
   [[nodiscard]] double step() const noexcept { return step_; }
   /// What a write to level k is taken to cost.
   [[nodiscard]] double write(std::size_t k) const noexcept { return levels()[k].write + tie_; }
 
-  /// O(-1, l, ·) for k == 0, otherwise O(k-1, l, c_{k-1}).
-  [[nodiscard]] double below(std::size_t k, Step l) const;
-
  private:
-  [[nodiscard]] const std::vector<double>& column(std::size_t k, Slot s) const {
+  using Column = std::vector<double>;  // by number of steps
+
+  [[nodiscard]] const Column& kept_column(std::size_t k, Slot s) const {
     return kept_[k][levels()[k].open() ? 0 : static_cast<std::size_t>(s - 1)];
+  }
+  [[nodiscard]] const Column& unkept_column(std::size_t k, Slot s) const {
+    return unkept_[k][levels()[k].open() ? 1 : static_cast<std::size_t>(s)];
   }
   void fill(std::size_t k);
 
   double step_;
   double tie_;
   Step longest_;
-  std::vector<std::vector<std::vector<double>>> kept_;  // P: [level][slots - 1][steps]
-  std::vector<std::vector<double>> all_free_;           // O(k, ·, c_k): [level][steps]
+  std::vector<std::vector<Column>> kept_;    // P: by level, then slots - 1
+  std::vector<std::vector<Column>> unkept_;  // O: by level, then slots; an open level as one slot
 };
 
 /// The cost of the binomial reversal of every number of steps up to `longest` with `slots` slots:

@@ -22,8 +22,10 @@ class Counter {
  public:
   explicit Counter(const TierRule& rule) : rule_(rule) {}
 
-  Tally run(Step n) {
-    const Node root = resolve({rule_.levels().size() - 1, n, rule_.all_slots(top())});
+  // The start is kept on the top level, or not.
+  Tally run(Step n, bool kept) {
+    const Key whole_run{top(), n, rule_.all_slots(top())};
+    const Node root = kept && n > 1 ? Node{true, whole_run} : resolve(whole_run);
     if (root.kept) {
       // Parts are counted before the whole that they belong to; the depth can be that of the chain.
       std::vector<Key> open{root.key};
@@ -42,7 +44,10 @@ class Counter {
         open.pop_back();
       }
     }
-    return tally(root);
+    if (!kept) return tally(root);
+    Tally all = root.kept ? done_.at(root.key) : Tally(rule_.levels().size());
+    all.peak[top()] = std::max<Slot>(all.peak[top()], 1);
+    return all;
   }
 
  private:
@@ -136,13 +141,15 @@ class Counter {
 
 }  // namespace
 
-Counts tiered_counts(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms) {
+namespace {
+
+Counts counts_of(const TierRule& rule, Step n, bool kept, const std::vector<TierSlots>& rooms) {
   Counts counts;
   counts.steps = n;
   counts.records = n;
   for (const TierSlots& room : rooms) counts.tiers.push_back({room.name, 0, 0, 0, 0});
-  if (n <= 1) return counts;
-  const Tally all = Counter(rule).run(n);
+  if (n < 1) return counts;
+  const Tally all = Counter(rule).run(n, kept);
   counts.advances = all.advances;
   counts.max_runs = all.max_runs;
   for (std::size_t k = 0; k < rule.levels().size(); ++k) {
@@ -153,6 +160,16 @@ Counts tiered_counts(const TierRule& rule, Step n, const std::vector<TierSlots>&
     tier.reads = all.reads[k];
   }
   return counts;
+}
+
+}  // namespace
+
+Counts tiered_counts(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms) {
+  return counts_of(rule, n, false, rooms);
+}
+
+Counts tiered_counts_kept(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms) {
+  return counts_of(rule, n, true, rooms);
 }
 
 }  // namespace costate

@@ -1,0 +1,135 @@
+#include "costate/schedule/disk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
+#include "costate/schedule/hierarchical.hpp"
+#include "plan_parts.hpp"
+#include "tier_tables.hpp"
+
+namespace costate {
+namespace {
+
+// Tables of so many steps take some milliseconds.
+constexpr Step table_steps = 4096;
+
+// A checkpoint on disk every `period` steps as long as more are ahead than the tables cover; then
+// as the tables say. What is longer than the tables but no longer than the period is left to
+// memory.
+class PeriodicRule final : public TierRule {
+ public:
+  PeriodicRule(TierTables tables, Step period)
+      : TierRule(tables.levels(), tables.binomial_bottom()),
+        tables_(std::move(tables)),
+        period_(period) {}
+
+  /// Up to here no checkpoint is set for the sake of the period.
+  [[nodiscard]] Step end_game() const noexcept { return std::max(tables_.longest(), period_); }
+
+  [[nodiscard]] bool keeps(std::size_t k, Step l, Slot s) const override {
+    return l > end_game() || (l <= tables_.longest() && tables_.keeps(k, l, s));
+  }
+  [[nodiscard]] Step split(std::size_t k, Step l, Slot s) const override {
+    if (l > end_game()) return period_;
+    return l > tables_.longest() ? 0 : tables_.split(k, l, s);
+  }
+
+ private:
+  TierTables tables_;
+  Step period_;
+};
+
+}  // namespace
+
+Plan disk_revolve(const Costs& costs, Step n) {
+  const PlanningTime time;
+  const std::vector<TierSlots> room = rooms(costs);
+  Costs wide = costs;
+  wide.tiers.back().slots = unbounded;
+  Plan made = hierarchical(wide, n);
+  const Slot used = made.counts.tiers.back().peak;
+  if (used > room.back().slots) {
+    throw InvalidArgument("disk-revolve needs " + std::to_string(used) + " slots in tier " +
+                          room.back().name + "; there are " + std::to_string(room.back().slots));
+  }
+  made.schedule = made.schedule.renamed("disk-revolve");
+  return time.stop(std::move(made));
+}
+
+Step disk_period(Slot slots, double transfer) {
+  if (slots < 1 || !(transfer >= 0)) {
+    throw InvalidArgument("a period is for at least one slot and a transfer that is not negative");
+  }
+  Step x = 0;
+  while (static_cast<double>(beta(slots + 1, x)) <= transfer) ++x;
+  return beta(slots, x);
+}
+
+Plan periodic_disk(const Costs& costs, Step n) {
+  const PlanningTime time;
+  check(costs, n);
+  const std::vector<TierSlots> room = rooms(costs);
+  const TierCosts& disk = costs.tiers.back();
+  if (room.size() < 2 || room.front().slots < 1) {
+    throw InvalidArgument("periodic-disk needs a slot in the first of at least two tiers");
+  }
+  const Step most = std::max<Step>(n, 1);
+  const double transfer = (disk.write + disk.read) / costs.step;
+  const Step binomial = disk_period(std::min(room.front().slots, most), transfer);
+  const Step longest =
+      std::min(most, std::clamp<Step>(saturating_multiply(binomial, 8), 256, table_steps));
+  std::vector<TierLevel> levels = {{0, room.front().slots, 0, 0},
+                                   {room.size() - 1, unbounded, disk.write, disk.read}};
+  TierTables tables(std::move(levels), costs.step, longest);
+  // The least cost a step of a stretch between two states on disk. One too long for the tables is
+  // reversed in memory alone.
+  Step period = binomial;
+  if (binomial <= longest) {
+    const auto cost = [&](Step q) {
+      return (disk.write + disk.read + tables.kept(1, q, 0)) / static_cast<double>(q);
+    };
+    for (Step q = 1; q <= longest; ++q) {
+      if (cost(q) < cost(period)) period = q;
+    }
+  }
+  const auto rule = std::make_shared<PeriodicRule>(std::move(tables), period);
+  const Step ahead = std::max<Step>(0, n - rule->end_game());
+  const Step stretches = (ahead + period - 1) / period;
+
+  Counts counts = tiered_counts(*rule, n - stretches * period, room);
+  counts.steps = n;
+  counts.records = n;
+  if (stretches > 0) {
+    const Counts each = tiered_counts_kept(*rule, period, room);
+    const auto add = [stretches](Step& sum, Step once) {
+      sum = saturating_add(sum, saturating_multiply(stretches, once));
+    };
+    add(counts.advances, saturating_add(period, each.advances));
+    counts.max_runs = std::max(counts.max_runs, each.max_runs + 1);
+    for (std::size_t i = 0; i < room.size(); ++i) {
+      const Step own = i + 1 == room.size() ? 1 : 0;  // the transfers of the stretch itself
+      TierCounts& tier = counts.tiers[i];
+      add(tier.writes, each.tiers[i].writes + own);
+      add(tier.reads, each.tiers[i].reads + own);
+      tier.peak = std::max(tier.peak + own * stretches, each.tiers[i].peak + own * (stretches - 1));
+      tier.slots = tier.peak;
+    }
+  }
+  if (counts.tiers.back().peak > room.back().slots) {
+    throw InvalidArgument("periodic-disk needs " + std::to_string(counts.tiers.back().peak) +
+                          " slots in tier " + room.back().name + "; there are " +
+                          std::to_string(room.back().slots));
+  }
+  std::vector<TierSlots> used;
+  for (const TierCounts& tier : counts.tiers) used.push_back({tier.name, tier.slots});
+  Schedule schedule = tiered_schedule("periodic-disk", n, std::move(used), rule);
+  return time.stop(plan_of(std::move(schedule), std::move(counts), costs, n));
+}
+
+}  // namespace costate
