@@ -106,12 +106,20 @@ void MemoryTier::commit(Slot slot) {
 
 std::span<const std::byte> MemoryTier::read(Slot slot, Step at) {
   check(slot, 1);
-  if (held_[slot] != at + 1) {
+  if (at < 0 || held_[slot] != at + 1) {
     throw ScheduleError("cannot load index " + std::to_string(at) + ": " + slot_name(slot) + " " +
                             content_name(held_[slot]),
                         at);
   }
   ++use_.reads;
+  return peek(slot);
+}
+
+Step MemoryTier::index(Slot slot) const noexcept {
+  return slot >= 0 && slot < use_.slots ? held_[slot] - 1 : unknown;
+}
+
+std::span<const std::byte> MemoryTier::peek(Slot slot) const noexcept {
   return {row(slot), varying_ ? size_of_[slot] : row_bytes_};
 }
 

@@ -7,6 +7,7 @@
 
 #include "costate/core/error.hpp"
 #include "costate/core/hash.hpp"
+#include "costate/schedule/online.hpp"
 #include "costate/schedule/online_thinned.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/storage/memory_tier.hpp"
@@ -31,7 +32,8 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options) {
     return *options.schedule;
   }
   const std::vector<TierSlots> tiers = tiers_of(layout, options);
-  return n == unknown ? online_thinned(tiers) : revolve(n, tiers);
+  if (n != unknown) return revolve(n, tiers);
+  return tiers.size() == 1 ? online(layout.memory_slots) : online_thinned(tiers);
 }
 
 Counts predict(Step n, const Layout& layout, const SweepOptions& options) {
@@ -59,10 +61,12 @@ Driver::Driver(Stepper& stepper, const SweepOptions& options)
     spare_.touch(spare_.size());
   }
   const bool all_used = n_ != unknown && !options.schedule;
-  tiers_.push_back(std::make_unique<MemoryTier>(MemoryTier::Options{.row_bytes = layout_.row_bytes,
-                                                                    .slots = layout_.memory_slots,
-                                                                    .varying = layout_.varying,
-                                                                    .touch = all_used}));
+  auto memory = std::make_unique<MemoryTier>(MemoryTier::Options{.row_bytes = layout_.row_bytes,
+                                                                 .slots = layout_.memory_slots,
+                                                                 .varying = layout_.varying,
+                                                                 .touch = all_used});
+  memory_ = memory.get();
+  tiers_.push_back(std::move(memory));
   if (layout_.disk_slots > 0) {
     tiers_.emplace_back();
     if (all_used) tier(1);
@@ -80,6 +84,7 @@ Report Driver::run() {
     obey(command);
   }
   finish();
+  if (watched_) tell();
 
   report_.schedule = schedule_.name();
   report_.steps = n_;
@@ -401,7 +406,7 @@ void Driver::load(Step at, Slot slot) {
   const std::span<const std::byte> in = where.tier->read(where.slot, at);
   stepper_.load(in);
   const double seconds = meter_.stop(Meter::storage);
-  if (where.tier != tiers_[0].get()) ahead_.loaded();
+  if (where.tier != memory_) ahead_.loaded();
   live_ = at;
   stored_ = at;
   right_ = at;
@@ -412,6 +417,14 @@ void Driver::load(Step at, Slot slot) {
 
 void Driver::drop(Slot slot) {
   const Place where = place(slot);
+  // A state dropped on the way forward is going to be replayed.
+  if (front_ == unknown && where.tier == memory_ && guard_.on()) {
+    if (const Step at = memory_->index(where.slot); at > 0 && guard_.wants(at)) {
+      meter_.start(0);
+      guard_.add(at, hash_bytes(memory_->peek(where.slot)));
+      meter_.stop(Meter::guard);
+    }
+  }
   where.tier->drop(where.slot);
   ahead_.offer();
 }
@@ -431,7 +444,13 @@ void Driver::finish() const {
 
 Driver::Place Driver::place(Slot slot) {
   if (slot < 0) wrong("there is no slot #" + number(slot), unknown);
-  if (tiers_.size() == 1) return {tiers_[0].get(), slot, layout_.memory_slots - slot};
+  if (tiers_.size() == 1) {
+    if (slot >= layout_.memory_slots) {
+      wrong("there are " + number(layout_.memory_slots) + " slots, so no slot #" + number(slot),
+            unknown);
+    }
+    return {memory_, slot, layout_.memory_slots - slot};
+  }
   const std::size_t i = schedule_.tier_of(slot);
   for (std::size_t below = 0; below < i; ++below) slot -= schedule_.tiers()[below].slots;
   return {&tier(i), slot, schedule_.tiers()[i].slots - slot};

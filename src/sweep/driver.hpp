@@ -8,6 +8,7 @@
 
 #include "costate/core/step.hpp"
 #include "costate/schedule/schedule.hpp"
+#include "costate/storage/memory_tier.hpp"
 #include "costate/storage/pool.hpp"
 #include "costate/storage/tier.hpp"
 #include "costate/sweep/stepper.hpp"
@@ -81,7 +82,8 @@ class Driver {
   LookAhead ahead_;
   Guard guard_;
   Meter meter_;
-  Pool spare_;  // x_{n-1} during the turn; otherwise a place to hash a state in
+  Pool spare_;                    // x_{n-1} during the turn; otherwise a place to hash a state in
+  MemoryTier* memory_ = nullptr;  // the first of
   std::vector<std::unique_ptr<Tier>> tiers_;  // the disk comes into being when it is used
   std::vector<TierUse> snapshot_;             // for the progress callback
 

@@ -15,11 +15,12 @@ namespace costate::detail {
 
 /// The hashes of states that will be replayed, and the rule when to take them.
 ///
-/// Sampled: when an advance leaves a state behind that is not stored, it is certain to be replayed,
-/// because its step has to be reversed; such states, and the last but one of a long advance (where
-/// its replay will end), are hashed as far as the credit goes. A hash and the comparison to come
-/// cost as much as some steps; every step run earns credit, so the share of the guard is bounded
-/// whatever the schedule. The rule does not look at the clock, so a failure can be repeated.
+/// Sampled: when an advance leaves a state behind that is not stored, or one that was is dropped on
+/// the way forward, it is certain to be replayed, because its step has to be reversed; such states,
+/// and the last but one of a long advance (where its replay will end), are hashed as far as the
+/// credit goes. A hash and the comparison to come cost as much as some steps; every step run earns
+/// credit, so the share of the guard is bounded whatever the schedule. The rule does not look at
+/// the clock, so a failure can be repeated.
 ///
 /// Every step: each state is hashed on the first pass and compared at each replay.
 class Guard {

@@ -5,7 +5,7 @@ namespace costate {
 Step Stepper::advance_keeping(Step from, Step to, Pass pass, Rows rows) {
   for (Step k = from; k < to; ++k) {
     save(rows[k - from]);
-    if (advance(k, k + 1, pass) == k) return k;
+    if (const Step got = advance(k, k + 1, pass); got != k + 1) return got;
   }
   return to;
 }

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
@@ -39,8 +38,13 @@ class TierFactory {
 /// share the factory, which is immutable, so the pointer is shared and const.
 class DiskSpec {
  public:
-  DiskSpec() = default;
-  explicit DiskSpec(std::shared_ptr<const TierFactory> factory) : factory_(std::move(factory)) {}
+  DiskSpec() noexcept;
+  explicit DiskSpec(std::shared_ptr<const TierFactory> factory) noexcept;
+  DiskSpec(const DiskSpec& other) noexcept;
+  DiskSpec(DiskSpec&& other) noexcept;
+  DiskSpec& operator=(const DiskSpec& other) noexcept;
+  DiskSpec& operator=(DiskSpec&& other) noexcept;
+  ~DiskSpec();
   [[nodiscard]] explicit operator bool() const noexcept { return factory_ != nullptr; }
   [[nodiscard]] const TierFactory& operator*() const noexcept { return *factory_; }
   [[nodiscard]] const TierFactory* operator->() const noexcept { return factory_.get(); }

@@ -40,6 +40,11 @@ class MemoryTier final : public Tier {
   std::span<const std::byte> read(Slot slot, Step at) override;
   void drop(Slot slot) override;
 
+  /// The index that the slot holds, `unknown` if it is empty or there is no such slot.
+  [[nodiscard]] Step index(Slot slot) const noexcept;
+  /// Looks at a checkpoint without counting a read. The slot must hold one.
+  [[nodiscard]] std::span<const std::byte> peek(Slot slot) const noexcept;
+
   [[nodiscard]] bool has_rows() const noexcept override { return !varying_; }
   Rows begin_rows(Slot first, Slot count) override;
   void commit_rows(Slot first, Step from, Slot count) override;

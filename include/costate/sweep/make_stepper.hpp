@@ -1,0 +1,189 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "costate/core/step.hpp"
+#include "costate/sweep/stepper.hpp"
+
+/// @file
+/// A stepper from any type with the functions of one, so that a simulation need not derive from
+/// anything:
+///
+/// | a model has one of each row                        | meaning                                |
+/// | -------------------------------------------------- | -------------------------------------- |
+/// | `advance(from, to[, pass])` or `step(k[, pass])`    | x_from → x_to; x_k → x_{k+1}           |
+/// | `reverse(k)`                                       | x̄_{k+1} → x̄_k, x stays x_k             |
+/// | `turn(n)`                                          | x̄ = derivative of the objective at x_n |
+/// | `state()`, or `state_bytes()`, `save`, `load`      | what the next step reads               |
+/// | `steps()`, or none                                 | n; none: unknown                       |
+///
+/// `advance` returns the index reached, or nothing if that is always `to`; `step` returns whether
+/// the step was made, or nothing if it always is. `state()` returns something that std::span takes,
+/// of numbers or plain structs, always of the same length.
+
+namespace costate {
+
+namespace detail {
+
+template <typename Model>
+concept HasState = requires(Model& m) {
+  std::as_writable_bytes(std::span(m.state()));
+};
+
+template <typename Model>
+concept HasSaveAndLoad = requires(Model& m, std::span<std::byte> out,
+                                  std::span<const std::byte> in) {
+  { m.state_bytes() } -> std::convertible_to<std::size_t>;
+  m.save(out);
+  m.load(in);
+};
+
+template <typename Model>
+concept HasAdvance = requires(Model& m, Step k) {
+  m.advance(k, k);
+}
+|| requires(Model& m, Step k, Pass pass) {
+  m.advance(k, k, pass);
+};
+
+template <typename Model>
+concept HasStep = requires(Model& m, Step k) {
+  m.step(k);
+}
+|| requires(Model& m, Step k, Pass pass) {
+  m.step(k, pass);
+};
+
+}  // namespace detail
+
+/// What `make_stepper` can make a stepper from.
+template <typename Model>
+concept StepperModel = (detail::HasAdvance<Model> || detail::HasStep<Model>)&&(
+    detail::HasState<Model> || detail::HasSaveAndLoad<Model>)&&requires(Model& m, Step k) {
+  m.reverse(k);
+  m.turn(k);
+};
+
+/// Refers to a model and does what it does. The model must outlive it.
+template <StepperModel Model>
+class StepperOf final : public Stepper {
+ public:
+  explicit StepperOf(Model& model) noexcept : model_(&model) {}
+
+  Step advance(Step from, Step to, Pass pass) override {
+    if constexpr (requires { model_->advance(from, to, pass); }) {
+      return advanced(to, [&] { return model_->advance(from, to, pass); });
+    } else if constexpr (detail::HasAdvance<Model>) {
+      return advanced(to, [&] { return model_->advance(from, to); });
+    } else {
+      for (Step k = from; k < to; ++k) {
+        if (!step(k, pass)) return k;
+      }
+      return to;
+    }
+  }
+
+  void turn(Step n) override { model_->turn(n); }
+  void reverse(Step k) override { model_->reverse(k); }
+
+  [[nodiscard]] std::size_t state_bytes() const override {
+    if constexpr (detail::HasSaveAndLoad<Model>) {
+      return model_->state_bytes();
+    } else {
+      return state().size();
+    }
+  }
+  void save(std::span<std::byte> out) const override {
+    if constexpr (detail::HasSaveAndLoad<Model>) {
+      model_->save(out);
+    } else {
+      std::memcpy(out.data(), state().data(), out.size());
+    }
+  }
+  void load(std::span<const std::byte> in) override {
+    if constexpr (detail::HasSaveAndLoad<Model>) {
+      model_->load(in);
+    } else {
+      std::memcpy(state().data(), in.data(), in.size());
+    }
+  }
+  [[nodiscard]] std::size_t max_state_bytes() const override {
+    if constexpr (requires { model_->max_state_bytes(); }) {
+      return model_->max_state_bytes();
+    } else {
+      return state_bytes();
+    }
+  }
+  [[nodiscard]] bool state_size_varies() const override {
+    if constexpr (requires { model_->state_size_varies(); }) {
+      return model_->state_size_varies();
+    } else {
+      return Stepper::state_size_varies();
+    }
+  }
+  [[nodiscard]] Step steps() const override {
+    if constexpr (requires { model_->steps(); }) {
+      return model_->steps();
+    } else {
+      return unknown;
+    }
+  }
+
+  // The same as in the base, without its virtual calls.
+  Step advance_keeping(Step from, Step to, Pass pass, Rows rows) override {
+    for (Step k = from; k < to; ++k) {
+      StepperOf::save(rows[k - from]);
+      if (const Step got = StepperOf::advance(k, k + 1, pass); got != k + 1) return got;
+    }
+    return to;
+  }
+  void reverse_kept(Step from, Step to, Rows rows) override {
+    for (Step k = to - 1; k >= from; --k) {
+      StepperOf::load(rows[k - from]);
+      StepperOf::reverse(k);
+    }
+  }
+
+ private:
+  template <typename Work>
+  static Step advanced(Step to, Work work) {
+    if constexpr (std::is_void_v<decltype(work())>) {
+      work();
+      return to;
+    } else {
+      return work();
+    }
+  }
+  bool step(Step k, Pass pass) {
+    const auto work = [&] {
+      if constexpr (requires { model_->step(k, pass); }) {
+        return model_->step(k, pass);
+      } else {
+        return model_->step(k);
+      }
+    };
+    if constexpr (std::is_void_v<decltype(work())>) {
+      work();
+      return true;
+    } else {
+      return work();
+    }
+  }
+  [[nodiscard]] std::span<std::byte> state() const {
+    return std::as_writable_bytes(std::span(model_->state()));
+  }
+
+  Model* model_;
+};
+
+/// A stepper that does what the model does.
+template <StepperModel Model>
+[[nodiscard]] StepperOf<Model> make_stepper(Model& model) {
+  return StepperOf<Model>(model);
+}
+
+}  // namespace costate
