@@ -159,6 +159,12 @@ void Driver::advance(Step from, Step to) {
     if (guard_.on()) look(got, got == mark || guard_.every_step());
     at = got;
   }
+  arrived();
+}
+
+// A simulation may know that the step to come is its last one: then nothing need be saved for it.
+void Driver::arrived() {
+  if (n_ == unknown && front_ == unknown && stepper_.steps() == live_ + 1) ended();
 }
 
 // Steps and nothing else, in pieces that leave room for progress.
@@ -218,6 +224,7 @@ void Driver::keep(Step from, Step to, Slot slot) {
     if (!whole) return ended();
     at = stop;
   }
+  arrived();
 }
 
 bool Driver::keep_rows(Tier& tier, Step from, Step to, Slot slot) {

@@ -46,6 +46,7 @@ class Driver {
   bool keep_singly(Step from, Step to, Slot slot);
   void unwind_rows(Tier& tier, Step from, Step to, Slot slot);
   void ended();
+  void arrived();
   void finish() const;
 
   // The guard.

@@ -67,8 +67,9 @@ class Stepper {
     return state_bytes() != max_state_bytes();
   }
 
-  /// The number of steps of the run, `unknown` as long as it is not known. Asked before the sweep
-  /// and whenever `advance` has come back short.
+  /// The number of steps of the run, `unknown` as long as it is not known. Asked before the sweep,
+  /// whenever `advance` has come back short, and, as long as it is unknown, after each `advance`:
+  /// to know on arrival at x_{n-1} that step n-1 is the last one can save a checkpoint and steps.
   [[nodiscard]] virtual Step steps() const { return unknown; }
 
   /// For k = from … to-1: saves x_k into rows[k - from] and advances by one step; the same as
