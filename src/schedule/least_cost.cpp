@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "costate/schedule/binomial.hpp"
+#include "costate/schedule/lower_bound.hpp"
 
 namespace costate {
 
@@ -17,12 +18,10 @@ double least_cost(const Costs& costs, Step n) {
     write = std::min(write, costs.tiers[i].write);
     read = std::min(read, costs.tiers[i].read);
   }
-  double advances =
-      static_cast<double>(binomial_advances(n, std::max<Slot>(slots, 1))) * costs.step;
-  if (!costs.weights.empty()) {  // every step but the last is advanced at least once
-    advances = 0;
-    for (std::size_t i = 0; i + 1 < costs.weights.size(); ++i) advances += costs.weights[i];
-  }
+  slots = std::max<Slot>(slots, 1);
+  const double advances = costs.weights.empty()
+                              ? static_cast<double>(binomial_advances(n, slots)) * costs.step
+                              : least_advance_cost(costs.weights, slots);
   return advances + write + static_cast<double>(n - 1) * read;
 }
 

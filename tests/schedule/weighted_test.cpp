@@ -1,0 +1,200 @@
+#include "costate/schedule/weighted.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
+#include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/lower_bound.hpp"
+#include "support/catch.hpp"
+#include "support/shortest_path.hpp"
+
+using namespace costate;
+
+namespace {
+
+Costs one_tier(std::vector<double> weights, Slot slots, double write = 0, double read = 0) {
+  Costs costs;
+  costs.weights = std::move(weights);
+  costs.tiers = {{.name = "memory", .slots = slots, .write = write, .read = read}};
+  return costs;
+}
+
+Plan plan_for(const std::vector<double>& weights, Slot slots) {
+  return weighted(one_tier(weights, slots), static_cast<Step>(weights.size()));
+}
+
+// T_c(0, n) by trying all splits.
+double all_splits(const std::vector<double>& weights, Slot slots, double write) {
+  const auto n = weights.size();
+  std::vector<double> sum(n + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) sum[i + 1] = sum[i] + weights[i];
+  std::vector<std::vector<double>> below;
+  for (Slot c = 1; c <= slots; ++c) {
+    std::vector<std::vector<double>> here(n + 1, std::vector<double>(n + 1, 0));
+    for (std::size_t i = n; i-- > 0;) {
+      for (std::size_t j = i + 2; j <= n; ++j) {
+        double best = std::numeric_limits<double>::infinity();
+        for (std::size_t k = c == 1 ? j - 1 : i + 1; k < j; ++k) {
+          const double right = j - k == 1 ? 0 : write + below[k][j];
+          best = std::min(best, sum[k] - sum[i] + here[i][k] + right);
+        }
+        here[i][j] = best;
+      }
+    }
+    below = here;
+  }
+  return below[0][n];
+}
+
+// Weights of all kinds: whole numbers, so that sums are exact.
+std::vector<double> some_weights(std::mt19937& random, std::size_t n, int kind) {
+  std::vector<double> weights;
+  std::lognormal_distribution<double> skewed(2, 2);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto below = [&](unsigned bound) { return static_cast<double>(random() % bound); };
+    const auto at = static_cast<double>(i);
+    switch (kind % 7) {
+      case 0:
+        weights.push_back(1);
+        break;
+      case 1:
+        weights.push_back(1 + below(100));
+        break;
+      case 2:
+        weights.push_back(1 + at);
+        break;
+      case 3:
+        weights.push_back(static_cast<double>(n) - at);
+        break;
+      case 4:
+        weights.push_back(below(50) == 0 ? 1000 : 1);
+        break;
+      case 5:
+        weights.push_back(below(2));
+        break;
+      default:
+        weights.push_back(std::ceil(skewed(random)));
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+TEST_CASE("Weighted advances of the reference", "[golden]") {
+  std::vector<double> up;
+  std::vector<double> down;
+  std::vector<double> periodic;
+  std::vector<double> mixed;
+  for (int i = 0; i < 10; ++i) up.push_back(i + 1);
+  for (int i = 0; i < 10; ++i) down.push_back(10 - i);
+  for (int i = 0; i < 20; ++i) periodic.push_back(i % 5 == 0 ? 10 : 1);
+  for (int i = 0; i < 30; ++i) mixed.push_back(1 + (7 * i) % 11);
+  const std::vector<std::pair<std::vector<double>, std::vector<double>>> table = {
+      {up, {165, 86, 69, 61, 55}},         {down, {330, 131, 95, 85, 76}},
+      {periodic, {604, 160, 104, 84, 73}}, {std::vector<double>(20, 1), {190, 65, 45, 39, 33}},
+      {mixed, {2576, 714, 469, 382, 332}},
+  };
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    for (Slot s = 1; s <= 5; ++s) {
+      CAPTURE(row, s);
+      CHECK(plan_for(table[row].first, s).cost ==
+            table[row].second[static_cast<std::size_t>(s - 1)]);
+    }
+  }
+}
+
+TEST_CASE("Weighted plans cost what a search over all schedules finds", "[oracle]") {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 120; ++trial) {
+    const auto n = static_cast<std::size_t>(1 + trial % 8);
+    const int slots = 1 + trial / 8 % 4;
+    const std::vector<double> weights = some_weights(random, n, trial);
+    const auto write = static_cast<double>(trial % 3 == 0 ? 0 : random() % 40);
+    const auto read = static_cast<double>(trial % 2 == 0 ? 0 : random() % 40);
+    CAPTURE(trial, n, slots, write, read);
+    const Plan plan = weighted(one_tier(weights, slots, write, read), static_cast<Step>(n));
+    CHECK(plan.cost == support::cheapest_reversal(weights, {{slots, write, read}}));
+  }
+}
+
+TEST_CASE("Knuth's bounds lose nothing, for any weights", "[oracle]") {
+  std::mt19937 random(4);
+  for (int trial = 0; trial < 42; ++trial) {
+    const auto n = static_cast<std::size_t>(20 + random() % 60);
+    const auto slots = static_cast<Slot>(1 + random() % 12);
+    const std::vector<double> weights = some_weights(random, n, trial);
+    CAPTURE(trial, n, slots);
+    CHECK(plan_for(weights, slots).cost == all_splits(weights, slots, 0));
+    // With a cost of writes all splits are tried; x_0 is written too.
+    const double write = 7;
+    CHECK(weighted(one_tier(weights, slots, write), static_cast<Step>(n)).cost ==
+          write + all_splits(weights, slots, write));
+  }
+}
+
+TEST_CASE("Equal weights give the binomial schedule, with its writes", "[property]") {
+  for (const Step n : {1, 2, 3, 7, 30, 100, 333}) {
+    for (const Slot slots : {1, 2, 3, 5, 10, 400}) {
+      CAPTURE(n, slots);
+      const Plan plan = plan_for(std::vector<double>(static_cast<std::size_t>(n), 1), slots);
+      CHECK(plan.counts.advances == binomial_advances(n, slots));
+      CHECK(plan.counts.tiers.front().writes == binomial_writes(n, slots));
+      CHECK(plan.ratio() == 1);
+    }
+  }
+}
+
+TEST_CASE("No plan costs less than the lower bound, which is sharp for equal weights",
+          "[property]") {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto n = static_cast<std::size_t>(1 + random() % 80);
+    const auto slots = static_cast<Slot>(1 + random() % 8);
+    const std::vector<double> weights = some_weights(random, n, trial);
+    CAPTURE(trial, n, slots);
+    const double bound = least_advance_cost(weights, slots);
+    CHECK(bound <= plan_for(weights, slots).cost);
+    if (trial % 7 == 0) CHECK(bound == plan_for(weights, slots).cost);
+  }
+}
+
+TEST_CASE("Long chains are planned validly, near the exact plan and above the bound",
+          "[property]") {
+  std::mt19937 random(6);
+  for (int kind = 0; kind < 7; ++kind) {
+    for (const Slot slots : {2, 8, 200}) {
+      const std::vector<double> weights = some_weights(random, 6000, kind);
+      CAPTURE(kind, slots);
+      const Plan plan = plan_for(weights, slots);
+      CHECK(plan.lower_bound <= plan.cost);
+      CHECK(plan.lower_bound == least_advance_cost(weights, slots));
+      CHECK(plan.counts.tiers.front().peak <= slots);
+      const Counts single = interpret(plan.schedule, {.single_actions = true});
+      CHECK(single == plan.counts);
+      // Never dearer than forgetting the weights by more than the mean-cost estimate can be off.
+      CHECK(plan.cost <=
+            1.05 * interpret_cost(plan_for(std::vector<double>(6000, 1), slots).schedule,
+                                  one_tier(weights, slots)));
+    }
+  }
+}
+
+TEST_CASE("Bad input of weighted is refused with a reason", "[unit]") {
+  CHECK_THROWS_AS(weighted(one_tier({1, 2}, 0), 2), InvalidArgument);
+  CHECK_THROWS_AS(weighted(one_tier({1, 2}, 2), 3), InvalidArgument);
+  CHECK_THROWS_AS(weighted(one_tier({1, -2}, 2), 2), InvalidArgument);
+  CHECK_THROWS_AS(weighted(one_tier({1, std::nan("")}, 2), 2), InvalidArgument);
+  CHECK_THROWS_AS(weighted(one_tier({1, 2}, 2, -1), 2), InvalidArgument);
+  Costs two = one_tier({1, 2}, 2);
+  two.tiers.push_back({.name = "disk", .slots = 3});
+  CHECK_THROWS_AS(weighted(two, 2), InvalidArgument);
+  CHECK(weighted(one_tier({}, 0), 0).cost == 0);
+  CHECK(weighted(one_tier({5}, 0), 1).cost == 0);
+}
