@@ -9,6 +9,7 @@
 #include "costate/core/step.hpp"
 #include "costate/integrate/explicit_runge_kutta.hpp"
 #include "costate/integrate/problem.hpp"
+#include "costate/ode/autodiff.hpp"
 #include "costate/ode/objective.hpp"
 #include "costate/ode/run.hpp"
 #include "costate/ode/value_and_gradient.hpp"
