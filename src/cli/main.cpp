@@ -31,14 +31,25 @@ std::string whole_number(const std::string& text) {
 
 void add_plan(CLI::App& command, costate::cli::PlanOptions& options) {
   command.add_option("--steps", options.steps, "number of steps")->required()->check(whole_number);
-  command.add_option("--schedule", options.schedule, "family of schedules")->capture_default_str();
-  command.add_option("--memory-slots", options.memory_slots, "checkpoints that fit in memory")
-      ->check(whole_number);
-  command.add_option("--disk-slots", options.disk_slots, "checkpoints that fit on disk")
-      ->check(whole_number);
+  command.add_option("--schedule", options.schedule, "family of schedules, or auto: the cheapest")
+      ->capture_default_str();
+  command.add_flag("--online", options.online, "the number of steps is not known beforehand");
+  command.add_option("--memory-slots", options.memory_slots,
+                     "checkpoints that fit in memory, or unlimited");
+  command.add_option("--memory", options.memory, "room in memory in bytes: 64MiB (needs --state)");
+  command.add_option("--disk-slots", options.disk_slots,
+                     "checkpoints that fit on disk, or unlimited");
+  command.add_option("--disk", options.disk, "room on disk in bytes (needs --state)");
+  command.add_option("--state", options.state, "size of a state in bytes");
+  command.add_option("--tape", options.tape, "size of the tape of a step in bytes");
+  command.add_option("--disk-write", options.disk_write, "cost of a write to disk, in steps");
+  command.add_option("--disk-read", options.disk_read, "cost of a read from disk, in steps");
+  command.add_option("--weights", options.weights, "file with the cost of every step");
+  command.add_flag("--frontier", options.frontier, "cost against memory");
+  command.add_flag("--compare", options.compare, "all schedules that apply");
   command.add_flag("--json", options.json, "print one JSON object");
   command.add_flag("--actions", options.actions, "print every action");
-  command.add_option("--svg", options.svg, "draw the schedule into this file");
+  command.add_option("--svg", options.svg, "draw the schedule, or the frontier, into this file");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "costate/core/error.hpp"
+#include "report.hpp"
 #include "svg.hpp"
 
 namespace costate::cli {
@@ -27,7 +28,8 @@ struct Sketch {
   double end = 0;                                           // time
 };
 
-Sketch sketch(Schedule schedule, const Costs& costs) {
+Sketch sketch(const Plan& plan, const Costs& costs) {
+  const Schedule& schedule = plan.schedule;
   Sketch drawn;
   double time = 0;
   int actions = 0;
@@ -36,34 +38,34 @@ Sketch sketch(Schedule schedule, const Costs& costs) {
     return costs.weights.empty() ? costs.step : costs.weights[static_cast<std::size_t>(k)];
   };
   const double own = costs.record + costs.reverse;
-  while (const auto action = schedule.next()) {
+  for_each_action(plan, [&](const Action& action) {
     if (++actions > most_actions) {
       throw InvalidArgument("a schedule of more than " + std::to_string(most_actions) +
                             " actions is too long to be drawn");
     }
-    if (const auto* advance = std::get_if<Advance>(&*action)) {
+    if (const auto* advance = std::get_if<Advance>(&action)) {
       double spent = 0;
       for (Step k = advance->from; k < advance->to; ++k) spent += weight(k);
       drawn.advances.push_back({static_cast<double>(advance->from), time,
                                 static_cast<double>(advance->to), time + spent});
       time += spent;
-    } else if (const auto* save = std::get_if<Save>(&*action)) {
+    } else if (const auto* save = std::get_if<Save>(&action)) {
       held[save->slot] = {save->at, time};
       time += costs.tiers[schedule.tier_of(save->slot)].write;
-    } else if (const auto* load = std::get_if<Load>(&*action)) {
+    } else if (const auto* load = std::get_if<Load>(&action)) {
       time += costs.tiers[schedule.tier_of(load->slot)].read;
-    } else if (const auto* drop = std::get_if<Drop>(&*action)) {
+    } else if (const auto* drop = std::get_if<Drop>(&action)) {
       const auto [at, since] = held.at(drop->slot);
       held.erase(drop->slot);
       const auto x = static_cast<double>(at);
       drawn.checkpoints.push_back({schedule.tier_of(drop->slot), {x, since, x, time}});
-    } else if (const auto* reverse = std::get_if<Reverse>(&*action)) {
+    } else if (const auto* reverse = std::get_if<Reverse>(&action)) {
       const double spent = own > 0 ? own : costs.step;
       const auto x = static_cast<double>(reverse->step);
       drawn.reverses.push_back({x + 1, time, x, time + spent});
       time += spent;
     }
-  }
+  });
   drawn.end = time;
   return drawn;
 }
@@ -78,7 +80,7 @@ std::string shortened(double x) {
 }  // namespace
 
 std::string draw_schedule(const Plan& plan, const Costs& costs) {
-  const Sketch drawn = sketch(plan.schedule, costs);
+  const Sketch drawn = sketch(plan, costs);
   constexpr double left = 70;
   constexpr double top = 64;
   constexpr double width = 640;
@@ -132,6 +134,67 @@ std::string draw_schedule(const Plan& plan, const Costs& costs) {
   }
   for (const Stroke& stroke : drawn.reverses) {
     svg.line(x(stroke.x1), y(stroke.t1), x(stroke.x2), y(stroke.t2), red, 1.8);
+  }
+  return svg.document();
+}
+
+std::string draw_frontier(const std::vector<FrontierPoint>& points,
+                          const std::vector<FrontierPoint>& marks, const Costs& costs, Step n) {
+  if (n < 2) throw InvalidArgument("a frontier is drawn for at least two steps");
+  constexpr double left = 80;
+  constexpr double top = 44;
+  constexpr double right = left + 560;
+  constexpr double bottom = top + 380;
+  const auto steps = static_cast<double>(n);
+  const auto memory = [&costs](const FrontierPoint& point) {
+    return static_cast<double>(costs.state_bytes > 0 ? point.bytes
+                                                     : static_cast<Bytes>(point.slots));
+  };
+  double x_low = 1e300;
+  double x_high = 0;
+  double y_low = 1e300;
+  double y_high = 0;
+  for (const auto* list : {&points, &marks}) {
+    for (const FrontierPoint& point : *list) {
+      x_low = std::min(x_low, memory(point));
+      x_high = std::max(x_high, memory(point));
+      y_low = std::min(y_low, point.cost / steps);
+      y_high = std::max(y_high, point.cost / steps);
+    }
+  }
+  const LogAxis across{x_low, x_high, left, right};
+  const LogAxis up{y_low, y_high, bottom, top};
+
+  Svg svg(right + 110, bottom + 56);
+  svg.label(left, 22, std::to_string(n) + " steps: what they cost with so much memory");
+  for (const double tick : across.ticks()) {
+    svg.line(across.at(tick), top, across.at(tick), bottom, "#e6e6e6", 0.8);
+    svg.label(across.at(tick), bottom + 18,
+              costs.state_bytes > 0 ? format_bytes(static_cast<Bytes>(tick)) : axis_label(tick),
+              "middle");
+  }
+  for (const double tick : up.ticks()) {
+    svg.line(left, up.at(tick), right, up.at(tick), "#e6e6e6", 0.8);
+    svg.label(left - 8, up.at(tick) + 4, axis_label(tick), "end");
+  }
+  svg.line(left, bottom, right, bottom, black, 1);
+  svg.line(left, top, left, bottom, black, 1);
+  svg.label((left + right) / 2, bottom + 42,
+            costs.state_bytes > 0 ? "memory" : "slots in memory, that of the first state included",
+            "middle");
+  svg.label_upwards(20, (top + bottom) / 2, "cost a step, in units of cost");
+
+  std::vector<std::pair<double, double>> curve;
+  for (const FrontierPoint& point : points) {
+    curve.emplace_back(across.at(memory(point)), up.at(point.cost / steps));
+  }
+  svg.polyline(curve, blue, 2);
+  svg.label(left + 12, bottom - 10, "line: the best schedule");
+  for (const FrontierPoint& mark : marks) {
+    const double x = across.at(memory(mark));
+    const double y = up.at(mark.cost / steps);
+    svg.dot(x, y, 4, red);
+    svg.label(x + 8, y - 6, mark.schedule);
   }
   return svg.document();
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "costate/schedule/costs.hpp"
 #include "costate/schedule/plan.hpp"
+#include "costate/schedule/planner.hpp"
 
 namespace costate::cli {
 
@@ -13,5 +15,10 @@ namespace costate::cli {
 /// time of a step, writing and reading what `costs` says.
 /// @throws InvalidArgument if the schedule is too long to be drawn (more than 20000 actions)
 std::string draw_schedule(const Plan& plan, const Costs& costs);
+
+/// A drawing of cost against memory on logarithmic axes, with the classical schedules marked on it.
+/// @throws InvalidArgument for fewer than two steps
+std::string draw_frontier(const std::vector<FrontierPoint>& points,
+                          const std::vector<FrontierPoint>& marks, const Costs& costs, Step n);
 
 }  // namespace costate::cli

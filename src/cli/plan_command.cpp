@@ -1,8 +1,11 @@
 #include "plan_command.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/planner.hpp"
@@ -12,15 +15,70 @@
 namespace costate::cli {
 namespace {
 
+Bytes bytes_of(const std::string& option, const std::string& text) {
+  try {
+    return parse_bytes(text);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(option + ": " + error.what());
+  }
+}
+
+Slot slots_of(const std::string& option, const std::string& text) {
+  if (text == "unlimited") return unbounded;
+  Slot slots = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, slots);
+  if (error != std::errc() || stopped != end || slots < 0) {
+    throw InvalidArgument(option + ": " + text + " is neither a number of slots nor \"unlimited\"");
+  }
+  return slots;
+}
+
+// A tier from its two options, of which one may be given.
+TierCosts tier_of(const std::string& name, const std::string& slots, const std::string& bytes) {
+  TierCosts tier;
+  tier.name = name;
+  if (!slots.empty() && !bytes.empty()) {
+    throw InvalidArgument("--" + name + "-slots and --" + name + " say the same: give one of them");
+  }
+  if (!slots.empty()) tier.slots = slots_of("--" + name + "-slots", slots);
+  if (!bytes.empty()) tier.bytes = bytes_of("--" + name, bytes);
+  return tier;
+}
+
+std::vector<double> read_weights(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw InvalidArgument("cannot read " + path);
+  std::vector<double> weights;
+  for (std::string word; file >> word;) {
+    double weight = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stopped, error] = std::from_chars(word.data(), end, weight);
+    if (error != std::errc() || stopped != end) {
+      throw InvalidArgument(path + ": " + word + " is not a number");
+    }
+    weights.push_back(weight);
+  }
+  return weights;
+}
+
 Costs costs_of(const PlanOptions& options) {
   Costs costs;
-  if (options.memory_slots == unknown && options.disk_slots == unknown) {
-    throw InvalidArgument("how many checkpoints can be held? give --memory-slots");
+  if (!options.state.empty()) costs.state_bytes = bytes_of("--state", options.state);
+  if (!options.tape.empty()) costs.tape_bytes = bytes_of("--tape", options.tape);
+  if (!options.weights.empty()) costs.weights = read_weights(options.weights);
+  const bool memory = !options.memory_slots.empty() || !options.memory.empty();
+  const bool disk = !options.disk_slots.empty() || !options.disk.empty();
+  if (!memory && !disk && !options.frontier) {
+    throw InvalidArgument("how many checkpoints can be held? give --memory-slots or --memory");
   }
-  costs.tiers.push_back(
-      {.name = "memory", .slots = options.memory_slots == unknown ? 0 : options.memory_slots});
-  if (options.disk_slots != unknown) {
-    costs.tiers.push_back({.name = "disk", .slots = options.disk_slots});
+  costs.tiers.push_back(tier_of("memory", options.memory_slots, options.memory));
+  if (disk) {
+    costs.tiers.push_back(tier_of("disk", options.disk_slots, options.disk));
+    costs.tiers.back().write = options.disk_write;
+    costs.tiers.back().read = options.disk_read;
+  } else if (options.disk_write != 0 || options.disk_read != 0) {
+    throw InvalidArgument("--disk-write and --disk-read need --disk-slots or --disk");
   }
   return costs;
 }
@@ -32,22 +90,41 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) throw InvalidArgument("cannot write " + path);
 }
 
+void print(const std::string& text, std::FILE* out) {
+  std::fputs(text.c_str(), out);
+}
+
+void run_frontier(const PlanOptions& options, const Costs& costs, std::FILE* out) {
+  const auto points = frontier(costs, options.steps);
+  const auto marks = classical(costs, options.steps);
+  if (!options.svg.empty()) {
+    write_file(options.svg, draw_frontier(points, marks, costs, options.steps));
+  }
+  print(options.json ? frontier_json(points, marks, options.steps)
+                     : frontier_text(points, marks, options.steps),
+        out);
+}
+
 }  // namespace
 
 void run_plan(const PlanOptions& options, std::FILE* out) {
   const Costs costs = costs_of(options);
-  const Plan made = plan(options.schedule, costs, options.steps);
+  if (options.frontier) return run_frontier(options, costs, out);
+
+  const bool all = options.compare || options.schedule == "auto";
+  const Choice choice = all ? choose(costs, options.steps, options.online)
+                            : Choice{{plan(options.schedule, costs, options.steps)}, {}, ""};
+  const Plan& made = choice.best();
   if (!options.svg.empty()) write_file(options.svg, draw_schedule(made, costs));
-  if (options.json) {
-    std::fputs(json(made, costs, options.actions).c_str(), out);
-    return;
+  if (options.compare) {
+    return print(options.json ? comparison_json(choice, costs) : comparison_text(choice), out);
   }
-  std::fputs(text(made, costs).c_str(), out);
-  if (options.actions) {
-    for (Schedule schedule = made.schedule; const auto action = schedule.next();) {
-      std::fprintf(out, "%s\n", to_string(*action).c_str());
-    }
-  }
+  if (options.json) return print(json(made, costs, options.actions, choice.why), out);
+  print(text(made, costs, choice.why), out);
+  if (options.actions)
+    for_each_action(made, [out](const Action& action) {
+      std::fprintf(out, "%s\n", to_string(action).c_str());
+    });
 }
 
 }  // namespace costate::cli

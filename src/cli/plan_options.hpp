@@ -6,15 +6,25 @@
 
 namespace costate::cli {
 
-/// The command line of `costate plan`, as it was given.
+/// The command line of `costate plan`, as it was given; empty texts were not given.
 struct PlanOptions {
   Step steps = 0;
-  std::string schedule = "revolve";
-  Slot memory_slots = unknown;  ///< `unknown`: not given
-  Slot disk_slots = unknown;
+  std::string schedule = "auto";
+  bool online = false;
+  std::string memory_slots;  ///< a number or "unlimited"
+  std::string memory;        ///< bytes, "64MiB"
+  std::string disk_slots;
+  std::string disk;
+  std::string state;
+  std::string tape;
+  double disk_write = 0;  ///< in steps
+  double disk_read = 0;
+  std::string weights;  ///< path
+  bool frontier = false;
+  bool compare = false;
   bool json = false;
   bool actions = false;
-  std::string svg;  ///< path, empty: no picture
+  std::string svg;  ///< path
 };
 
 }  // namespace costate::cli

@@ -1,7 +1,9 @@
 #include "report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "costate/core/bytes.hpp"
 #include "costate/schedule/binomial.hpp"
@@ -52,13 +54,64 @@ Slot room(const Costs& costs, std::size_t tier) {
   return rooms(costs)[tier].slots;
 }
 
+// The keys of a plan, without the braces.
+std::string fields(const Plan& plan, const Costs& costs, const std::string& indent) {
+  const Counts& counts = plan.counts;
+  std::string out;
+  const auto field = [&](const char* name, const std::string& value) {
+    out += indent + "\"" + name + "\": " + value + ",\n";
+  };
+  field("schedule", quoted(plan.schedule.name()));
+  field("steps", std::to_string(counts.steps));
+  field("advances", std::to_string(counts.advances));
+  field("forward_evaluations", std::to_string(counts.forward_evaluations()));
+  field("max_runs", std::to_string(counts.max_runs));
+  if (is_saturated(counts)) field("saturated", "true");
+  field("cost", number(plan.cost));
+  field("fixed_cost", number(plan.fixed_cost));
+  field("lower_bound", number(plan.lower_bound));
+  field("planning_seconds", number(plan.planning_seconds));
+  out += indent + "\"tiers\": [\n";
+  for (std::size_t i = 0; i < counts.tiers.size(); ++i) {
+    const TierCounts& tier = counts.tiers[i];
+    const Slot slots = room(costs, i);
+    out += indent + "  {\"name\": " + quoted(tier.name) +
+           ", \"slots\": " + (slots == unbounded ? "null" : std::to_string(slots)) +
+           ", \"peak\": " + std::to_string(tier.peak) +
+           ", \"writes\": " + std::to_string(tier.writes) +
+           ", \"reads\": " + std::to_string(tier.reads) +
+           ", \"bytes\": " + std::to_string(static_cast<Bytes>(tier.peak) * costs.state_bytes) +
+           "}";
+    out += i + 1 < counts.tiers.size() ? ",\n" : "\n";
+  }
+  return out + indent + "]";
+}
+
 std::string slots_text(Slot slots) {
   return slots == unbounded ? "any number of" : std::to_string(slots);
 }
 
 }  // namespace
 
-std::string text(const Plan& plan, const Costs& costs) {
+void for_each_action(const Plan& plan, const std::function<void(const Action&)>& visit) {
+  Schedule schedule = plan.schedule;
+  const Step n = plan.counts.steps;
+  const Step last = std::max<Step>(0, n - 1);  // where an online schedule learns that it ends
+  while (const auto action = schedule.next()) {
+    const auto* advance = std::get_if<Advance>(&*action);
+    if (advance != nullptr && schedule.steps() == unknown && advance->to > last) {
+      if (advance->from < last) visit(Advance{advance->from, last});
+      schedule.end_at(n, last);
+      continue;
+    }
+    visit(*action);
+    if (advance != nullptr && schedule.steps() == unknown && advance->to == last) {
+      schedule.end_at(n, last);
+    }
+  }
+}
+
+std::string text(const Plan& plan, const Costs& costs, const std::string& why) {
   const Counts& counts = plan.counts;
   const double n = static_cast<double>(counts.steps);
   std::string out = plan.schedule.name() + ", " + std::to_string(counts.steps) + " steps\n";
@@ -84,48 +137,104 @@ std::string text(const Plan& plan, const Costs& costs) {
                : "   (at most " + short_number(plan.ratio()) + " times the least possible)";
   }
   out += "\n  fixed cost           " + short_number(plan.fixed_cost) + "\n";
+  if (!why.empty()) out += "  why                  " + why + "\n";
   return out;
 }
 
-std::string json(const Plan& plan, const Costs& costs, bool actions) {
-  const Counts& counts = plan.counts;
-  std::string out = "{\n";
-  const auto field = [&out](const char* name, const std::string& value) {
-    out += std::string("  \"") + name + "\": " + value + ",\n";
-  };
-  field("schedule", quoted(plan.schedule.name()));
-  field("steps", std::to_string(counts.steps));
-  field("advances", std::to_string(counts.advances));
-  field("forward_evaluations", std::to_string(counts.forward_evaluations()));
-  field("max_runs", std::to_string(counts.max_runs));
-  if (is_saturated(counts)) field("saturated", "true");
-  field("cost", number(plan.cost));
-  field("fixed_cost", number(plan.fixed_cost));
-  field("lower_bound", number(plan.lower_bound));
-  field("planning_seconds", number(plan.planning_seconds));
-  out += "  \"tiers\": [\n";
-  for (std::size_t i = 0; i < counts.tiers.size(); ++i) {
-    const TierCounts& tier = counts.tiers[i];
-    const Slot slots = room(costs, i);
-    out += "    {\"name\": " + quoted(tier.name) +
-           ", \"slots\": " + (slots == unbounded ? "null" : std::to_string(slots)) +
-           ", \"peak\": " + std::to_string(tier.peak) +
-           ", \"writes\": " + std::to_string(tier.writes) +
-           ", \"reads\": " + std::to_string(tier.reads) +
-           ", \"bytes\": " + std::to_string(static_cast<Bytes>(tier.peak) * costs.state_bytes) +
-           "}";
-    out += i + 1 < counts.tiers.size() ? ",\n" : "\n";
-  }
-  out += "  ]";
+std::string json(const Plan& plan, const Costs& costs, bool actions, const std::string& why) {
+  std::string out = "{\n" + fields(plan, costs, "  ");
+  if (!why.empty()) out += ",\n  \"why\": " + quoted(why);
   if (actions) {
     out += ",\n  \"actions\": [";
     const char* separator = "\n";
-    for (Schedule schedule = plan.schedule; const auto action = schedule.next();) {
-      out += separator + ("    " + quoted(to_string(*action)));
+    for_each_action(plan, [&](const Action& action) {
+      out += separator + ("    " + quoted(to_string(action)));
+      separator = ",\n";
+    });
+    out += "\n  ]";
+  }
+  return out + "\n}\n";
+}
+
+std::string comparison_text(const Choice& choice) {
+  std::string out;
+  char line[256];
+  std::snprintf(line, sizeof line, "%-15s %14s %8s %14s %8s %12s %12s %9s\n", "schedule", "cost",
+                "ratio", "advances", "runs", "writes", "reads", "seconds");
+  out += line;
+  const double least = choice.best().cost;
+  for (const Plan& plan : choice.plans) {
+    Step writes = 0;
+    Step reads = 0;
+    for (const TierCounts& tier : plan.counts.tiers) {
+      writes = saturating_add(writes, tier.writes);
+      reads = saturating_add(reads, tier.reads);
+    }
+    std::snprintf(line, sizeof line, "%-15s %14.8g %8.4g %14.8g %8.6g %12.8g %12.8g %9.2g\n",
+                  plan.schedule.name().c_str(), plan.cost, least > 0 ? plan.cost / least : 1.0,
+                  static_cast<double>(plan.counts.advances),
+                  static_cast<double>(plan.counts.max_runs), static_cast<double>(writes),
+                  static_cast<double>(reads), plan.planning_seconds);
+    out += line;
+  }
+  out += "\n" + choice.why + "\n";
+  for (const Unfit& unfit : choice.unfit) out += "not " + unfit.family + ": " + unfit.why + "\n";
+  return out;
+}
+
+std::string comparison_json(const Choice& choice, const Costs& costs) {
+  std::string out = "{\n  \"best\": " + quoted(choice.best().schedule.name()) +
+                    ",\n  \"why\": " + quoted(choice.why) + ",\n  \"plans\": [\n";
+  for (std::size_t i = 0; i < choice.plans.size(); ++i) {
+    out += "    {\n" + fields(choice.plans[i], costs, "      ") + "\n    }";
+    out += i + 1 < choice.plans.size() ? ",\n" : "\n";
+  }
+  out += "  ],\n  \"unfit\": [";
+  for (std::size_t i = 0; i < choice.unfit.size(); ++i) {
+    out += (i > 0 ? ",\n    " : "\n    ") + ("{\"schedule\": " + quoted(choice.unfit[i].family)) +
+           ", \"why\": " + quoted(choice.unfit[i].why) + "}";
+  }
+  return out + (choice.unfit.empty() ? "]" : "\n  ]") + "\n}\n";
+}
+
+std::string frontier_text(const std::vector<FrontierPoint>& points,
+                          const std::vector<FrontierPoint>& marks, Step n) {
+  std::string out;
+  char line[160];
+  std::snprintf(line, sizeof line, "%12s %12s %16s %14s  %s\n", "slots", "bytes", "cost",
+                "cost a step", "schedule");
+  out += line;
+  const auto row = [&](const FrontierPoint& point) {
+    std::snprintf(line, sizeof line, "%12lld %12s %16.9g %14.6g  %s\n",
+                  static_cast<long long>(point.slots),
+                  point.bytes > 0 ? format_bytes(point.bytes).c_str() : "-", point.cost,
+                  n > 0 ? point.cost / static_cast<double>(n) : 0.0, point.schedule.c_str());
+    out += line;
+  };
+  for (const FrontierPoint& point : points) row(point);
+  out += "for comparison:\n";
+  for (const FrontierPoint& mark : marks) row(mark);
+  return out;
+}
+
+std::string frontier_json(const std::vector<FrontierPoint>& points,
+                          const std::vector<FrontierPoint>& marks, Step n) {
+  std::string out = "{\n  \"steps\": " + std::to_string(n);
+  const auto list = [&out](const char* name, const std::vector<FrontierPoint>& all) {
+    out += std::string(",\n  \"") + name + "\": [";
+    const char* separator = "\n";
+    for (const FrontierPoint& point : all) {
+      out += separator;
+      out += "    {\"schedule\": " + quoted(point.schedule) +
+             ", \"slots\": " + std::to_string(point.slots) +
+             ", \"bytes\": " + std::to_string(point.bytes) + ", \"cost\": " + number(point.cost) +
+             ", \"lower_bound\": " + number(point.lower_bound) + "}";
       separator = ",\n";
     }
     out += "\n  ]";
-  }
+  };
+  list("frontier", points);
+  list("classical", marks);
   return out + "\n}\n";
 }
 

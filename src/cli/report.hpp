@@ -1,16 +1,32 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "costate/schedule/costs.hpp"
 #include "costate/schedule/plan.hpp"
+#include "costate/schedule/planner.hpp"
 
 namespace costate::cli {
 
-/// The plan for people, a few lines.
-std::string text(const Plan& plan, const Costs& costs);
+/// The actions of a plan in turn; an online schedule is told its end when it is reached.
+void for_each_action(const Plan& plan, const std::function<void(const Action&)>& visit);
+
+/// The plan for people, a few lines. `why` may be empty.
+std::string text(const Plan& plan, const Costs& costs, const std::string& why);
 
 /// The plan for programs, one JSON object. With `actions`, the actions are listed as strings.
-std::string json(const Plan& plan, const Costs& costs, bool actions);
+std::string json(const Plan& plan, const Costs& costs, bool actions, const std::string& why);
+
+/// All plans of a comparison as a table, and as JSON.
+std::string comparison_text(const Choice& choice);
+std::string comparison_json(const Choice& choice, const Costs& costs);
+
+/// Cost against memory as a table, and as JSON.
+std::string frontier_text(const std::vector<FrontierPoint>& points,
+                          const std::vector<FrontierPoint>& marks, Step n);
+std::string frontier_json(const std::vector<FrontierPoint>& points,
+                          const std::vector<FrontierPoint>& marks, Step n);
 
 }  // namespace costate::cli

@@ -82,4 +82,27 @@ std::vector<double> round_ticks(double end, int wanted) {
   return ticks;
 }
 
+double LogAxis::at(double value) const {
+  if (!(high > low)) return (first + last) / 2;
+  return first + (last - first) * std::log(value / low) / std::log(high / low);
+}
+
+std::vector<double> LogAxis::ticks() const {
+  std::vector<double> all;
+  const bool few = high / low < 2e3;
+  for (double power = std::pow(10.0, std::floor(std::log10(low))); power <= high; power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double value = power * factor;
+      if ((few || factor == 1.0) && value >= low && value <= high) all.push_back(value);
+    }
+  }
+  return all;
+}
+
+std::string axis_label(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
 }  // namespace costate::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace costate::cli {
@@ -27,6 +28,20 @@ class Svg {
 
 /// Round positions for the ticks of an axis from 0 to `end`, about `wanted` of them.
 std::vector<double> round_ticks(double end, int wanted);
+
+/// A logarithmic axis: values from `low` to `high`, both > 0, lie between two pixels.
+struct LogAxis {
+  double low;
+  double high;
+  double first;  ///< pixel of `low`
+  double last;   ///< pixel of `high`
+  [[nodiscard]] double at(double value) const;
+  /// Powers of ten, and twice and five times them if the axis is short.
+  [[nodiscard]] std::vector<double> ticks() const;
+};
+
+/// A tick's value: "0.5", "2", "1000", "1e+06".
+std::string axis_label(double value);
 
 /// Colours that are told apart by everybody and in print (Okabe and Ito 2008).
 inline constexpr const char* blue = "#0072b2";

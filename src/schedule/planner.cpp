@@ -1,36 +1,28 @@
 #include "costate/schedule/planner.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <numeric>
 #include <utility>
 
 #include "costate/core/error.hpp"
+#include "costate/schedule/baselines.hpp"
 #include "costate/schedule/binomial.hpp"
+#include "costate/schedule/disk.hpp"
+#include "costate/schedule/hierarchical.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/multistage.hpp"
+#include "costate/schedule/online.hpp"
 #include "costate/schedule/online_thinned.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "least_cost.hpp"
+#include "plan_parts.hpp"
 
 namespace costate {
 namespace {
 
-double fixed_cost(const Costs& costs, Step n) {
-  double records = costs.record * static_cast<double>(n);
-  return records + costs.reverse * static_cast<double>(n);
-}
-
-Plan finished(Schedule schedule, Counts counts, const Costs& costs, Step n) {
-  Plan made{std::move(schedule), std::move(counts)};
-  made.cost = costs.weights.empty() ? cost_of(made.counts, costs)
-                                    : interpret_cost(made.schedule, costs, {.steps = n});
-  made.fixed_cost = fixed_cost(costs, n);
-  made.lower_bound = least_cost(costs, n);
-  return made;
-}
-
 Plan plan_revolve(const Costs& costs, Step n) {
   const std::vector<TierSlots> tiers = rooms(costs);
-  return finished(revolve(n, tiers), revolve_counts(n, tiers), costs, n);
+  return plan_of(revolve(n, tiers), revolve_counts(n, tiers), costs, n);
 }
 
 Plan plan_store_all(const Costs& costs, Step n) {
@@ -41,8 +33,7 @@ Plan plan_store_all(const Costs& costs, Step n) {
     throw InvalidArgument("keeping all states of " + std::to_string(n) + " steps needs " +
                           std::to_string(n - 1) + " slots; there are " + std::to_string(slots));
   }
-  const Schedule all = revolve(n, tiers);
-  return finished(all.renamed("store-all"), revolve_counts(n, tiers), costs, n);
+  return plan_of(revolve(n, tiers).renamed("store-all"), revolve_counts(n, tiers), costs, n);
 }
 
 Plan plan_recompute_all(const Costs& costs, Step n) {
@@ -52,28 +43,111 @@ Plan plan_recompute_all(const Costs& costs, Step n) {
     tier.slots = given ? 0 : std::min<Slot>(tier.slots, 1);
     given = given || tier.slots > 0;
   }
-  return finished(revolve(n, tiers).renamed("recompute-all"), revolve_counts(n, tiers), costs, n);
+  return plan_of(revolve(n, tiers).renamed("recompute-all"), revolve_counts(n, tiers), costs, n);
+}
+
+Plan plan_online_schedule(Schedule schedule, const Costs& costs, Step n) {
+  constexpr Step most = 100'000'000;
+  if (n > most) {
+    throw InvalidArgument("an online schedule is counted by running through it: at most " +
+                          std::to_string(most) + " steps, not " + std::to_string(n));
+  }
+  Counts counts = interpret(schedule, {.steps = n});
+  return plan_of(std::move(schedule), std::move(counts), costs, n);
+}
+
+Plan plan_online(const Costs& costs, Step n) {
+  return plan_online_schedule(online(costs), costs, n);
 }
 
 Plan plan_thinned(const Costs& costs, Step n) {
-  Schedule schedule = online_thinned(rooms(costs));
-  Counts counts = interpret(schedule, {.steps = n});
-  return finished(std::move(schedule), std::move(counts), costs, n);
+  return plan_online_schedule(online_thinned(rooms(costs)), costs, n);
 }
 
+using Make = Plan (*)(const Costs&, Step);
 struct Entry {
   Family family;
-  Plan (*make)(const Costs&, Step);
+  Make make;
 };
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = {
+      {{"revolve", "the least advances; the slots of all tiers as one stack"}, plan_revolve},
       {{"store-all", "every state is kept"}, plan_store_all},
       {{"recompute-all", "only the first state is kept"}, plan_recompute_all},
-      {{"revolve", "the least advances; slots of all tiers as one stack"}, plan_revolve},
+      {{"halving", "recursive halving, log2(n) slots"}, halving},
+      {{"periodic", "every sqrt(n)-th state, and one stretch whole"}, periodic},
+      {{"multistage", "as revolve, the most used checkpoints in the fastest tier"}, multistage},
+      {{"periodic-disk", "every q-th state on disk, the stretches in memory"}, periodic_disk},
+      {{"disk-revolve", "the optimum if the disk holds all that is wanted"}, disk_revolve},
+      {{"hierarchical", "the optimum for tiers of any room and cost"}, hierarchical},
+      {{"online", "length unknown: nearly the least advances", true}, plan_online},
       {{"online-thinned", "length unknown: evenly thinned checkpoints", true}, plan_thinned},
   };
   return all;
+}
+
+Plan make(const Entry& entry, const Costs& costs, Step n) {
+  const PlanningTime time;
+  Costs uniform = costs;
+  if (!costs.weights.empty()) {
+    uniform.weights.clear();
+    uniform.step = std::accumulate(costs.weights.begin(), costs.weights.end(), 0.0) /
+                   static_cast<double>(costs.weights.size());
+    if (uniform.step == 0) uniform.step = costs.step;
+  }
+  Plan made = entry.make(uniform, n);
+  if (!costs.weights.empty()) {
+    made.cost = interpret_cost(made.schedule, costs, {.steps = n});
+    made.lower_bound = least_cost(costs, n);
+  }
+  return time.stop(std::move(made));
+}
+
+Step all_writes(const Plan& made) {
+  Step sum = 0;
+  for (const TierCounts& tier : made.counts.tiers) sum = saturating_add(sum, tier.writes);
+  return sum;
+}
+
+std::string times(double ratio) {
+  std::string text = std::to_string(ratio);
+  return text.substr(0, text.find('.') + 3);
+}
+
+std::string reason(const Choice& choice) {
+  const Plan& best = choice.best();
+  std::string why = best.schedule.name();
+  if (choice.plans.size() == 1) {
+    why += " is the only one that applies";
+  } else {
+    const Plan& next = choice.plans[1];
+    why += " is the cheapest of " + std::to_string(choice.plans.size());
+    why += next.cost > best.cost
+               ? "; the next, " + next.schedule.name() + ", costs " + times(next.cost / best.cost) +
+                     " times as much"
+               : "; " + next.schedule.name() + " costs as much and is not plainer";
+  }
+  if (best.cost > 0) {
+    why += best.ratio() <= 1
+               ? "; nothing costs less"
+               : "; it costs at most " + times(best.ratio()) + " times the least possible";
+  }
+  return why;
+}
+
+// Room in the first tier, from one slot up.
+std::vector<Slot> sizes(Step n) {
+  std::vector<Slot> all;
+  const Slot most = std::max<Step>(1, n - 1);
+  for (Slot slots = 1; slots < most; slots += 1 + slots / 4) all.push_back(slots);
+  all.push_back(most);
+  return all;
+}
+
+FrontierPoint point_of(const Plan& made, Slot slots, const Costs& costs) {
+  return {slots, static_cast<Bytes>(slots) * costs.state_bytes, made.cost, made.lower_bound,
+          made.schedule.name()};
 }
 
 }  // namespace
@@ -88,18 +162,63 @@ const std::vector<Family>& families() {
 }
 
 Plan plan(const std::string& family, const Costs& costs, Step n) {
-  const auto start = std::chrono::steady_clock::now();
   check(costs, n);
   for (const Entry& entry : entries()) {
-    if (entry.family.name != family) continue;
-    Plan made = entry.make(costs, n);
-    made.planning_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return made;
+    if (entry.family.name == family) return make(entry, costs, n);
   }
   std::string known;
   for (const Entry& entry : entries()) known += (known.empty() ? "" : ", ") + entry.family.name;
   throw InvalidArgument("there is no schedule \"" + family + "\"; there are " + known);
+}
+
+Choice choose(const Costs& costs, Step n, bool online) {
+  check(costs, n);
+  Choice choice;
+  for (const Entry& entry : entries()) {
+    if (entry.family.online != online) continue;
+    try {
+      choice.plans.push_back(make(entry, costs, n));
+    } catch (const InvalidArgument& error) {
+      choice.unfit.push_back({entry.family.name, error.what()});
+    }
+  }
+  if (choice.plans.empty()) {
+    throw InvalidArgument(choice.unfit.empty() ? "no schedule applies" : choice.unfit[0].why);
+  }
+  std::stable_sort(choice.plans.begin(), choice.plans.end(), [](const Plan& a, const Plan& b) {
+    return a.cost != b.cost ? a.cost < b.cost : all_writes(a) < all_writes(b);
+  });
+  double bound = 0;
+  for (const Plan& made : choice.plans) bound = std::max(bound, made.lower_bound);
+  for (Plan& made : choice.plans) made.lower_bound = std::min(bound, choice.best().cost);
+  choice.why = reason(choice);
+  return choice;
+}
+
+std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
+  check(costs, n);
+  std::vector<FrontierPoint> points;
+  for (const Slot slots : sizes(n)) {
+    Costs here = costs;
+    here.tiers.front().slots = slots;
+    const TierCosts& first = here.tiers.front();
+    const bool binomial = here.tiers.size() == 1 && first.write == 0;
+    points.push_back(point_of(plan(binomial ? "revolve" : "hierarchical", here, n), slots, costs));
+  }
+  return points;
+}
+
+std::vector<FrontierPoint> classical(const Costs& costs, Step n) {
+  check(costs, n);
+  Costs roomy = costs;
+  roomy.tiers.resize(1);
+  roomy.tiers.front().slots = unbounded;
+  std::vector<FrontierPoint> points;
+  for (const char* family : {"recompute-all", "halving", "periodic", "store-all"}) {
+    const Plan made = plan(family, roomy, n);
+    points.push_back(point_of(made, made.counts.tiers.front().peak, costs));
+  }
+  return points;
 }
 
 }  // namespace costate

@@ -24,11 +24,13 @@ TEST_CASE("A plan for people", "[cli][golden]") {
         "  most runs of a step  2\n"
         "  memory: 3 of 3 slots used, 6 writes, 9 reads\n"
         "  cost                 15   (the least possible)\n"
-        "  fixed cost           10\n");
+        "  fixed cost           10\n"
+        "  why                  revolve is the cheapest of 4; multistage costs as much and is not "
+        "plainer; nothing costs less\n");
 }
 
 TEST_CASE("A plan for programs", "[cli][golden]") {
-  Ran ran = costate_command("plan --steps 1000 --memory-slots 10 --json");
+  Ran ran = costate_command("plan --steps 1000 --memory-slots 10 --json --schedule revolve");
   CHECK(ran.status == 0);
   const std::string line = "  \"planning_seconds\": ";
   const std::size_t at = ran.output.find(line);
@@ -56,7 +58,8 @@ TEST_CASE("The actions are printed one a line", "[cli][golden]") {
   CHECK(ran.output.substr(ran.output.find("save")) ==
         "save 0 -> #0\nadvance 0 1\nrecord 1\nturn 2\nreverse 1\n"
         "load 0 <- #0\ndrop #0\nrecord 0\nreverse 0\n");
-  const Ran json = costate_command("plan --steps 1 --memory-slots 1 --actions --json");
+  const Ran json =
+      costate_command("plan --steps 1 --memory-slots 1 --actions --json --schedule revolve");
   CHECK(json.output.substr(json.output.find("  \"actions\"")) ==
         "  \"actions\": [\n    \"record 0\",\n    \"turn 1\",\n    \"reverse 0\"\n  ]\n}\n");
 }
@@ -93,33 +96,116 @@ TEST_CASE("The drawing has a line for every advance and every reverse step", "[c
   CHECK(count("<circle") == 6);                                   // writes
 }
 
+TEST_CASE("A disk, its costs, and all that applies", "[cli][golden]") {
+  const std::string disk =
+      "plan --steps 256 --memory-slots 3 --disk-slots 3 --disk-write 2 "
+      "--disk-read 2 ";
+  // The makespan of the reference, 1279, less one for each taped step.
+  Ran ran = costate_command(disk + "--json");
+  CHECK(json_value(ran.output, "schedule") == "\"hierarchical\"");
+  CHECK(json_value(ran.output, "cost") == "1023");
+  CHECK(json_value(ran.output, "lower_bound") == "1023");
+  CHECK(json_value(ran.output, "fixed_cost") == "256");
+
+  ran = costate_command(disk + "--compare --json");
+  CHECK(ran.status == 0);
+  CHECK(json_value(ran.output, "best") == "\"hierarchical\"");
+  CHECK(ran.output.find("{\"schedule\": \"store-all\", \"why\": \"keeping all states of 256 "
+                        "steps needs 255 slots; there are 6\"}") != std::string::npos);
+  ran = costate_command(disk + "--compare");
+  CHECK(ran.output.starts_with("schedule "));
+  CHECK(ran.output.find("\nhierarchical ") < ran.output.find("\nrevolve "));
+}
+
+TEST_CASE("Room in bytes", "[cli][golden]") {
+  const Ran ran =
+      costate_command("plan --steps 100 --memory 64MiB --state 6MiB --json --schedule revolve");
+  CHECK(json_value(ran.output, "slots") == "10");
+  CHECK(json_value(ran.output, "advances") == "222");
+  CHECK(json_value(ran.output, "bytes") == "62914560");
+}
+
+TEST_CASE("An unknown number of steps is told when it is reached", "[cli][golden]") {
+  Ran ran = costate_command("plan --steps 100 --memory-slots 4 --online --json");
+  CHECK(json_value(ran.output, "schedule") == "\"online\"");
+  CHECK(std::stoi(json_value(ran.output, "advances")) >= 374);
+  ran = costate_command("plan --steps 3 --memory-slots 2 --schedule online-thinned --actions");
+  CHECK(ran.output.substr(ran.output.find("save")) ==
+        "save 0 -> #0\nadvance 0 1\nsave 1 -> #1\nadvance 1 2\nrecord 2\nturn 3\nreverse 2\n"
+        "load 1 <- #1\ndrop #1\nrecord 1\nreverse 1\nload 0 <- #0\ndrop #0\nrecord 0\n"
+        "reverse 0\n");
+}
+
+TEST_CASE("A weight for every step", "[cli][golden]") {
+  const std::string path = "plan_test_weights.txt";
+  std::ofstream(path) << "1 2 3\n4 5 6\n7 8 9 10\n";
+  const std::string line = "plan --memory-slots 1 --schedule recompute-all --weights " + path;
+  // The first step is run nine times, the second eight times, …
+  CHECK(json_value(costate_command(line + " --steps 10 --json").output, "cost") == "165");
+  CHECK(costate_command(line + " --steps 9").output ==
+        "costate: there are 10 weights for 9 steps\n");
+  std::ofstream(path) << "1 2 three";
+  CHECK(costate_command(line + " --steps 3").output ==
+        "costate: " + path + ": three is not a number\n");
+  std::remove(path.c_str());
+}
+
+TEST_CASE("The frontier is the best cost for any memory", "[cli][golden]") {
+  const Ran ran = costate_command("plan --steps 100 --frontier --json");
+  CHECK(ran.status == 0);
+  for (const char* point : {"{\"schedule\": \"revolve\", \"slots\": 1, \"bytes\": 0, "
+                            "\"cost\": 4950, \"lower_bound\": 4950}",
+                            "{\"schedule\": \"revolve\", \"slots\": 99, \"bytes\": 0, "
+                            "\"cost\": 99, \"lower_bound\": 99}",
+                            "{\"schedule\": \"halving\", \"slots\": 7, \"bytes\": 0, "
+                            "\"cost\": 316, \"lower_bound\": "}) {
+    CAPTURE(point);
+    CHECK(ran.output.find(point) != std::string::npos);
+  }
+}
+
 TEST_CASE("Bad input is one line and exit status 2", "[cli][golden]") {
   struct Row {
     const char* arguments;
     const char* message;
   };
-  for (const Row& row : {
-           Row{"", "costate: A subcommand is required\n"},
-           Row{"plan", "costate: --steps is required\n"},
-           Row{"plan --steps", "costate: --steps: 1 required INT missing\n"},
-           Row{"plan --steps ten --memory-slots 1",
-               "costate: --steps: ten is not a whole number\n"},
-           Row{"plan --steps 99999999999999999999 --memory-slots 1",
-               "costate: --steps: 99999999999999999999 is too large\n"},
-           Row{"plan --steps -1 --memory-slots 1", "costate: --steps: -1 is negative\n"},
-           Row{"plan --steps 10",
-               "costate: how many checkpoints can be held? give "
-               "--memory-slots\n"},
-           Row{"plan --steps 10 --memory-slots 0",
-               "costate: reversing 10 steps needs at least one slot\n"},
-           Row{"plan --steps 10 --memory-slots -3", "costate: --memory-slots: -3 is negative\n"},
-           Row{"plan --steps 10 --memory-slots 3 --svg /nowhere/at/all.svg",
-               "costate: cannot write /nowhere/at/all.svg\n"},
-           Row{"plan --steps 10 --memory-slots 3 --colour blue",
-               "costate: The following arguments were not expected: blue --colour\n"},
-           Row{"plan --steps 100000 --memory-slots 3 --svg x.svg",
-               "costate: a schedule of more than 20000 actions is too long to be drawn\n"},
-       }) {
+  for (
+      const Row& row : {
+          Row{"", "costate: A subcommand is required\n"},
+          Row{"plan", "costate: --steps is required\n"},
+          Row{"plan --steps", "costate: --steps: 1 required INT missing\n"},
+          Row{"plan --steps ten --memory-slots 1", "costate: --steps: ten is not a whole number\n"},
+          Row{"plan --steps 99999999999999999999 --memory-slots 1",
+              "costate: --steps: 99999999999999999999 is too large\n"},
+          Row{"plan --steps -1 --memory-slots 1", "costate: --steps: -1 is negative\n"},
+          Row{"plan --steps 10",
+              "costate: how many checkpoints can be held? give --memory-slots or --memory\n"},
+          Row{"plan --steps 10 --memory-slots 0",
+              "costate: reversing 10 steps needs at least one slot\n"},
+          Row{"plan --steps 10 --memory-slots -3",
+              "costate: --memory-slots: -3 is neither a number of slots nor \"unlimited\"\n"},
+          Row{"plan --steps 10 --memory-slots 3 --memory 1MiB",
+              "costate: --memory-slots and --memory say the same: give one of them\n"},
+          Row{"plan --steps 10 --memory 1MiB",
+              "costate: the room of tier memory is given in bytes, but not the size of a state\n"},
+          Row{"plan --steps 10 --memory-slots 3 --disk-write 2",
+              "costate: --disk-write and --disk-read need --disk-slots or --disk\n"},
+          Row{"plan --steps 10 --memory-slots 3 --disk-slots 2 --disk-read nan",
+              "costate: a read from tier disk costs nan: a cost must be finite and not negative\n"},
+          Row{"plan --steps 10 --memory-slots 3 --disk-slots 2 --disk-write=-1",
+              "costate: a write to tier disk costs -1.000000: a cost must be finite and not "
+              "negative\n"},
+          Row{"plan --steps 10 --memory-slots 3 --weights /nowhere/at/all",
+              "costate: cannot read /nowhere/at/all\n"},
+          Row{"plan --steps 1 --memory-slots 3 --frontier --svg x.svg",
+              "costate: a frontier is drawn for at least two steps\n"},
+          Row{"plan --steps 10 --memory-slots 3 --svg /nowhere/at/all.svg",
+              "costate: cannot write /nowhere/at/all.svg\n"},
+          Row{"plan --steps 10 --memory-slots 3 --colour blue",
+              "costate: The following arguments were not expected: blue --colour\n"},
+          Row{"plan --steps 100000 --memory-slots 3 --svg x.svg",
+              "costate: a schedule of more than 20000 actions is too long to be drawn\n"},
+      }) {
     CAPTURE(row.arguments);
     const Ran ran = costate_command(row.arguments);
     CHECK(ran.status == 2);
@@ -127,6 +213,6 @@ TEST_CASE("Bad input is one line and exit status 2", "[cli][golden]") {
   }
   const Ran ran = costate_command("plan --steps 10 --memory-slots 3 --schedule magic");
   CHECK(ran.status == 2);
-  CHECK(ran.output.starts_with("costate: there is no schedule \"magic\"; there are store-all, "));
+  CHECK(ran.output.starts_with("costate: there is no schedule \"magic\"; there are revolve, "));
   CHECK(std::count(ran.output.begin(), ran.output.end(), '\n') == 1);
 }

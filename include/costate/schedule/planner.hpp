@@ -3,12 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
 #include "costate/schedule/costs.hpp"
 #include "costate/schedule/plan.hpp"
 
 /// @file
-/// The families of schedules by name, each as a plan.
+/// All families of schedules by name, and the choice among them.
 
 namespace costate {
 
@@ -19,13 +20,55 @@ struct Family {
   bool online = false;  ///< need not be told the number of steps
 };
 
-/// All families, the plainest first.
+/// All families; where two cost the same, the earlier is the plainer.
 [[nodiscard]] const std::vector<Family>& families();
 
-/// Plans a run of `n` steps with one family. The plan of an online family is what it does if the
-/// run turns out to have `n` steps.
+/// Plans a run of `n` steps with one family. Families that know nothing of weights plan with the
+/// mean weight; what they cost is counted with the weights. The plan of an online family is what it
+/// does if the run turns out to have `n` steps; it is counted by running through it.
 /// @throws InvalidArgument if there is no such family, if it cannot serve these costs, or if the
 ///         costs are not valid (see `check`)
 [[nodiscard]] Plan plan(const std::string& family, const Costs& costs, Step n);
+
+/// A family that does not apply.
+struct Unfit {
+  std::string family;
+  std::string why;
+};
+
+/// The outcome of a comparison.
+struct Choice {
+  std::vector<Plan> plans;   ///< of all families that apply, at least one; the best first: least
+                             ///< cost, then fewest writes, then plainest. Their lower bounds are
+                             ///< the best that any of them proves.
+  std::vector<Unfit> unfit;  ///< the families that do not apply
+  std::string why;           ///< one sentence on the first plan
+  [[nodiscard]] const Plan& best() const { return plans.front(); }
+};
+
+/// Plans with every family that applies and compares.
+/// @param online  only families that need not be told the number of steps, or only those that do
+/// @throws InvalidArgument if the costs are not valid or no family applies
+[[nodiscard]] Choice choose(const Costs& costs, Step n, bool online = false);
+
+/// What a run costs with so much memory.
+struct FrontierPoint {
+  Slot slots = 0;          ///< of the first tier
+  Bytes bytes = 0;         ///< the same in bytes, 0 if the size of a state is not known
+  double cost = 0;         ///< of the best plan
+  double lower_bound = 0;  ///< no schedule costs less
+  std::string schedule;    ///< its family
+};
+
+/// The cost of `n` steps against the room in the first tier, whose own room in `costs` is left out
+/// of account: from one slot to n-1, each about a quarter more than the one before. The other tiers
+/// stay as they are.
+/// @throws InvalidArgument if the costs are not valid
+[[nodiscard]] std::vector<FrontierPoint> frontier(const Costs& costs, Step n);
+
+/// Where the classical schedules lie in the same plane: recompute-all, halving, periodic and
+/// store-all, in the first tier alone, with the slots that they use.
+/// @throws InvalidArgument as `frontier`
+[[nodiscard]] std::vector<FrontierPoint> classical(const Costs& costs, Step n);
 
 }  // namespace costate
