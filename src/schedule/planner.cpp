@@ -14,6 +14,7 @@
 #include "costate/schedule/online.hpp"
 #include "costate/schedule/online_thinned.hpp"
 #include "costate/schedule/revolve.hpp"
+#include "costate/schedule/weighted.hpp"
 #include "least_cost.hpp"
 #include "plan_parts.hpp"
 
@@ -46,6 +47,12 @@ Plan plan_recompute_all(const Costs& costs, Step n) {
   return plan_of(revolve(n, tiers).renamed("recompute-all"), revolve_counts(n, tiers), costs, n);
 }
 
+Plan plan_weighted(const Costs& costs, Step n) {
+  if (costs.weights.empty())
+    throw InvalidArgument("all steps cost the same: weights are not given");
+  return weighted(costs, n);
+}
+
 Plan plan_online_schedule(Schedule schedule, const Costs& costs, Step n) {
   constexpr Step most = 100'000'000;
   if (n > most) {
@@ -68,6 +75,7 @@ using Make = Plan (*)(const Costs&, Step);
 struct Entry {
   Family family;
   Make make;
+  bool weighs = false;  // plans with the weight of every step
 };
 
 const std::vector<Entry>& entries() {
@@ -81,6 +89,7 @@ const std::vector<Entry>& entries() {
       {{"periodic-disk", "every q-th state on disk, the stretches in memory"}, periodic_disk},
       {{"disk-revolve", "the optimum if the disk holds all that is wanted"}, disk_revolve},
       {{"hierarchical", "the optimum for tiers of any room and cost"}, hierarchical},
+      {{"weighted", "steps of unequal cost"}, plan_weighted, true},
       {{"online", "length unknown: nearly the least advances", true}, plan_online},
       {{"online-thinned", "length unknown: evenly thinned checkpoints", true}, plan_thinned},
   };
@@ -89,6 +98,7 @@ const std::vector<Entry>& entries() {
 
 Plan make(const Entry& entry, const Costs& costs, Step n) {
   const PlanningTime time;
+  if (entry.weighs) return entry.make(costs, n);
   Costs uniform = costs;
   if (!costs.weights.empty()) {
     uniform.weights.clear();
@@ -202,8 +212,11 @@ std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
     Costs here = costs;
     here.tiers.front().slots = slots;
     const TierCosts& first = here.tiers.front();
-    const bool binomial = here.tiers.size() == 1 && first.write == 0;
-    points.push_back(point_of(plan(binomial ? "revolve" : "hierarchical", here, n), slots, costs));
+    const bool alone = here.tiers.size() == 1;
+    const char* const family = alone && !costs.weights.empty() ? "weighted"
+                               : alone && first.write == 0     ? "revolve"
+                                                               : "hierarchical";
+    points.push_back(point_of(plan(family, here, n), slots, costs));
   }
   return points;
 }

@@ -1,0 +1,135 @@
+#include "costate/schedule/planner.hpp"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
+#include "costate/schedule/interpreter.hpp"
+#include "support/catch.hpp"
+
+using namespace costate;
+
+namespace {
+
+std::vector<std::string> names(const Choice& choice) {
+  std::vector<std::string> all;
+  for (const Plan& made : choice.plans) all.push_back(made.schedule.name());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("Every family keeps its word for any costs, weights, sizes and slots",
+          "[schedule][property]") {
+  std::mt19937 random(3);
+  const auto whole = [&random](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  for (int trial = 0; trial < 60; ++trial) {
+    const Step n = whole(0, 80);
+    Costs costs;
+    costs.step = whole(1, 40) / 8.0;
+    if (trial % 3 == 0) {
+      for (Step k = 0; k < n; ++k) costs.weights.push_back(whole(0, 64) / 8.0);
+    }
+    for (int i = whole(1, 2); i > 0; --i) {
+      costs.tiers.push_back({.name = std::to_string(i),
+                             .slots = whole(0, 3) == 0 ? unbounded : whole(1, 9),
+                             .write = whole(0, 40) / 8.0,
+                             .read = whole(0, 40) / 8.0});
+    }
+    for (const bool online : {false, true}) {
+      const Choice choice = choose(costs, n, online);
+      for (const Plan& made : choice.plans) {
+        CAPTURE(trial, n, made.schedule.name());
+        // Weights are whole eighths, so sums of them are exact.
+        CHECK(interpret_cost(made.schedule, costs, {.steps = n}) == made.cost);
+        CHECK(interpret(made.schedule, {.steps = n}) == made.counts);
+        CHECK(made.lower_bound <= made.cost);
+        CHECK(choice.best().cost <= made.cost);
+      }
+      std::size_t known = 0;
+      for (const Family& family : families()) known += family.online == online ? 1 : 0;
+      CHECK(choice.plans.size() + choice.unfit.size() == known);
+    }
+  }
+}
+
+TEST_CASE("With memory alone the binomial schedule is chosen, being the plainest of the best",
+          "[schedule][unit]") {
+  Costs costs;
+  costs.tiers = {{.slots = 10}};
+  const Choice choice = choose(costs, 1000);
+  CHECK(names(choice) == std::vector<std::string>{"revolve", "multistage", "hierarchical",
+                                                  "halving", "recompute-all"});
+  CHECK(choice.best().ratio() == 1);
+  CHECK(choice.why ==
+        "revolve is the cheapest of 5; multistage costs as much and is not plainer; nothing costs "
+        "less");
+  REQUIRE(choice.unfit.front().family == "store-all");
+  CHECK(choice.unfit.front().why ==
+        "keeping all states of 1000 steps needs 999 slots; there are 10");
+}
+
+TEST_CASE("The choice depends on what the disk costs", "[schedule][unit]") {
+  Costs costs;
+  costs.tiers = {{.slots = 4}, {.name = "disk", .slots = 8, .write = 5, .read = 5}};
+  CHECK(choose(costs, 1000).best().schedule.name() == "hierarchical");
+  costs.tiers[1].write = costs.tiers[1].read = 0;
+  CHECK(choose(costs, 1000).best().schedule.name() == "revolve");
+  costs.tiers[1].write = costs.tiers[1].read = 1e12;
+  const Choice dear = choose(costs, 1000);
+  CHECK(dear.best().counts.tiers[1].writes == 0);
+  CHECK(dear.best().counts.advances == binomial_advances(1000, 4));
+}
+
+TEST_CASE("Very long runs are compared at once", "[schedule][unit]") {
+  Costs costs;
+  costs.tiers = {{.slots = 20}, {.name = "disk", .slots = 100, .write = 1, .read = 1}};
+  const Choice choice = choose(costs, 1'000'000'000'000);
+  CHECK(choice.best().schedule.name() == "revolve");
+  CHECK(std::any_of(choice.unfit.begin(), choice.unfit.end(),
+                    [](const Unfit& unfit) { return unfit.family == "hierarchical"; }));
+}
+
+TEST_CASE("The frontier falls with memory and meets the classical schedules from below",
+          "[schedule][property]") {
+  Costs costs;
+  costs.state_bytes = 100;
+  costs.tiers = {{.slots = 7}};
+  const Step n = 500;
+  const std::vector<FrontierPoint> points = frontier(costs, n);
+  CHECK(points.front().slots == 1);
+  CHECK(points.back().slots == n - 1);
+  CHECK(points.back().cost == static_cast<double>(n - 1));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    CHECK(points[i].bytes == static_cast<Bytes>(points[i].slots) * 100);
+    CHECK(points[i].cost == static_cast<double>(binomial_advances(n, points[i].slots)));
+    CHECK(points[i].lower_bound == points[i].cost);
+    if (i > 0) CHECK(points[i].cost < points[i - 1].cost);
+  }
+  for (const FrontierPoint& mark : classical(costs, n)) {
+    CAPTURE(mark.schedule);
+    CHECK(mark.cost >= static_cast<double>(binomial_advances(n, mark.slots)));
+  }
+}
+
+TEST_CASE("What cannot be planned is refused", "[schedule][unit]") {
+  Costs costs;
+  CHECK_THROWS_WITH(choose(costs, 3), "a plan needs at least one tier");
+  costs.tiers = {{.slots = 0}};
+  CHECK_THROWS_WITH(choose(costs, 3), "reversing 3 steps needs at least one slot");
+  CHECK(choose(costs, 1).best().cost == 0);
+  CHECK(choose(costs, 0).best().cost == 0);
+  costs.tiers = {{.slots = 2}};
+  costs.weights = {1, 2};
+  CHECK_THROWS_WITH(choose(costs, 3), "there are 2 weights for 3 steps");
+  costs.weights = {1, -2, 3};
+  CHECK_THROWS_WITH(choose(costs, 3),
+                    "step 1 costs -2.000000: a cost must be finite and not negative");
+  costs.weights.clear();
+  CHECK_THROWS_AS(plan("magic", costs, 3), InvalidArgument);
+}
