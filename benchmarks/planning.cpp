@@ -1,0 +1,157 @@
+// How fast schedules are planned and emitted.
+//
+// 1. Actions: revolve against a generator that does nothing but count, through the same interface,
+//    in alternating rounds; the best round of each counts. Wanted: at most 10 ns an action more.
+// 2. Planning: time, and cost against the lower bound. The yardstick is a plain double loop over
+//    all splits, as many additions as the complete tables need.
+//
+// Usage: planning [actions, default 100000000]
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "costate/schedule/disk.hpp"
+#include "costate/schedule/hierarchical.hpp"
+#include "costate/schedule/multistage.hpp"
+#include "costate/schedule/revolve.hpp"
+#include "costate/schedule/weighted.hpp"
+
+using namespace costate;
+
+namespace {
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+class Nothing final : public Generator {
+ public:
+  [[nodiscard]] std::unique_ptr<Generator> clone() const override {
+    return std::make_unique<Nothing>(*this);
+  }
+  Command next() override { return {Command::Kind::advance, Content::state, at_, ++at_, 0}; }
+
+ private:
+  Step at_ = 0;
+};
+
+// Nanoseconds an action, over at most `most` actions. What is drawn is used, so that it is drawn.
+double nanoseconds_an_action(Schedule schedule, std::int64_t most) {
+  std::int64_t actions = 0;
+  std::size_t kinds = 0;
+  const Stopwatch watch;
+  for (; actions < most; ++actions) {
+    const auto action = schedule.next();
+    if (!action) break;
+    kinds += action->index();
+  }
+  const double time = watch.seconds();
+  if (kinds == 1) std::puts("");
+  return 1e9 * time / static_cast<double>(actions);
+}
+
+void emit(Step n, Slot slots, std::int64_t most) {
+  double revolve_best = 1e9;
+  double nothing_best = 1e9;
+  for (int round = 0; round < 3; ++round) {
+    revolve_best = std::min(revolve_best, nanoseconds_an_action(revolve(n, slots), most));
+    const Schedule nothing("nothing", 0, {{"memory", 1}}, std::make_unique<Nothing>());
+    nothing_best = std::min(
+        nothing_best, nanoseconds_an_action(nothing, std::min<std::int64_t>(most, 20'000'000)));
+  }
+  std::printf("%12lld %6lld %12.2f %12.2f %12.2f %14.3g\n", static_cast<long long>(n),
+              static_cast<long long>(slots), revolve_best, nothing_best,
+              revolve_best - nothing_best, 1e9 / revolve_best);
+}
+
+// Seconds for n²/2 times `columns` additions and comparisons in a plain double loop.
+double double_loop(Step n, double columns) {
+  const auto size = static_cast<std::size_t>(n);
+  std::vector<double> left(size, 1.0);
+  std::vector<double> right(size, 2.0);
+  const Stopwatch watch;
+  double least = 0;
+  for (std::size_t l = 1; l < size; ++l) {
+    double best = 1e300;
+    for (std::size_t j = 0; j < l; ++j) best = std::min(best, left[j] + right[l - j - 1]);
+    least += best;
+  }
+  if (least < 0) std::puts("");
+  return columns * watch.seconds();
+}
+
+void report(const char* name, Step n, const char* tiers, const Plan& plan) {
+  std::printf("%-14s %9lld  %-30s %9.3f %9.5f\n", name, static_cast<long long>(n), tiers,
+              plan.planning_seconds, plan.ratio());
+  std::fflush(stdout);
+}
+
+void run(std::int64_t most) {
+  std::printf("%12s %6s %12s %12s %12s %14s\n", "steps", "slots", "ns revolve", "ns empty",
+              "difference", "actions/s");
+  emit(1'000'000, 10, most);
+  emit(1'000'000, 30, most);
+  emit(1'000'000'000, 10, most);
+  emit(1'000'000'000, 30, most);
+  emit(1'000'000'000, 1000, most);
+
+  std::printf("\n%-14s %9s  %-30s %9s %9s\n", "schedule", "steps", "tiers (cost of a transfer)",
+              "seconds", "ratio");
+  const auto costs = [](Slot memory, Slot disk, double transfer) {
+    Costs two;
+    two.tiers = {{.slots = memory},
+                 {.name = "disk", .slots = disk, .write = transfer, .read = transfer}};
+    return two;
+  };
+  std::printf("%-14s %9d  %-30s %9.3f\n", "double loop", 10'000, "10000² / 2 · 16 additions",
+              double_loop(10'000, 16));
+  for (const Step n : {10'000, 100'000, 1'000'000}) {
+    report("hierarchical", n, "16 + 16 (5)", hierarchical(costs(16, 16, 5), n));
+    report("hierarchical", n, "4 + 8 (20)", hierarchical(costs(4, 8, 20), n));
+    report("disk-revolve", n, "4 + unlimited (5)", disk_revolve(costs(4, unbounded, 5), n));
+  }
+  report("hierarchical", 100'000, "16 + 64 (5)", hierarchical(costs(16, 64, 5), 100'000));
+  // Periodic disk against the optimum for the same costs.
+  for (const Step n : {10'000, 1'000'000}) {
+    Plan periodic = periodic_disk(costs(8, unbounded, 5), n);
+    periodic.lower_bound = disk_revolve(costs(8, unbounded, 5), n).lower_bound;
+    report("periodic-disk", n, "8 + unlimited (5)", periodic);
+  }
+  Plan staged = multistage(costs(16, 16, 0.25), 10'000);
+  staged.lower_bound = hierarchical(costs(16, 16, 0.25), 10'000).lower_bound;
+  report("multistage", 10'000, "16 + 16 (0.25)", staged);
+
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> weight(1, 100);
+  for (const Step n : {1'000, 2'000, 100'000}) {
+    Costs weighted_costs;
+    weighted_costs.tiers = {{.slots = 16}};
+    for (Step k = 0; k < n; ++k) weighted_costs.weights.push_back(weight(random));
+    report("weighted", n, "16, weights from 1 to 100", weighted(weighted_costs, n));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(argc > 1 ? std::atoll(argv[1]) : 100'000'000);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "planning: %s\n", error.what());
+    return 1;
+  }
+}
