@@ -25,9 +25,10 @@ namespace costate {
 
 /// A problem, a method and an objective as a simulation that can be reversed.
 ///
-/// The state that is saved is y alone. Times and step sizes are a function of the index: given, or
-/// chosen and recorded on the first pass (8 bytes a step). A replay takes them from there and never
-/// adapts, so the gradient is that of the accepted steps.
+/// The state that is saved is y alone, or y and the history of a multistep method. Times and step
+/// sizes are a function of the index: given, or chosen and recorded on the first pass (8 bytes a
+/// step). A replay takes them from there and never adapts, so the gradient is that of the accepted
+/// steps.
 ///
 /// An adaptive run that has tried and accepted its last step stays in front of it and tells its
 /// length, so that the step need not be run again.
@@ -48,7 +49,7 @@ class OdeStepper final : public Stepper {
         control_(checked(method.control(), objective, t0, t1)),
         t0_(t0),
         t1_(t1),
-        kernel_(f, objective, p, checked(y0, p).size()),
+        kernel_(make_kernel(f, method, objective, p, checked(y0, p).size())),
         y_(y0),
         lambda_(y0),
         p_bar_(p),
@@ -80,6 +81,7 @@ class OdeStepper final : public Stepper {
     if (n != steps_) throw ScheduleError("OdeStepper: turned at " + std::to_string(n), n);
     lambda_.setZero();
     p_bar_.setZero();
+    if constexpr (has_history) kernel_.begin_adjoint();
     if constexpr (HasTerminal<O, State, Parameters>) {
       terminal_value_ = objective_.terminal(y_, parameters());
       objective_.terminal_gradient(y_, parameters(), lambda_, p_bar_);
@@ -94,13 +96,22 @@ class OdeStepper final : public Stepper {
   void reverse_kept(Step from, Step to, Rows rows) override { run_back(from, to, view(rows)); }
 
   [[nodiscard]] std::size_t state_bytes() const override {
+    if constexpr (has_history) return kernel_.state_bytes();
     return static_cast<std::size_t>(y_.size()) * sizeof(Scalar);
   }
   void save(std::span<std::byte> out) const override {
-    std::memcpy(out.data(), y_.data(), state_bytes());
+    if constexpr (has_history) {
+      kernel_.save(y_, out.data());
+    } else {
+      std::memcpy(out.data(), y_.data(), state_bytes());
+    }
   }
   void load(std::span<const std::byte> in) override {
-    std::memcpy(y_.data(), in.data(), state_bytes());
+    if constexpr (has_history) {
+      kernel_.load(y_, in.data());
+    } else {
+      std::memcpy(y_.data(), in.data(), state_bytes());
+    }
     slope_known_ = false;
   }
   [[nodiscard]] Step steps() const override { return steps_; }
@@ -132,6 +143,18 @@ class OdeStepper final : public Stepper {
   using Kernel = typename Method::template Kernel<F, O>;
   using StateRows = typename Kernel::StateRows;
   static constexpr Step block = 64;  // steps for which times are fetched at once
+  // The next step reads more than y: the kernel holds, saves and loads it, and its adjoint.
+  static constexpr bool has_history = requires(Kernel & kernel) { kernel.begin_adjoint(); };
+
+  static Kernel make_kernel(const F& f, const Method& method, const O& objective,
+                            const Parameters& p, Eigen::Index size) {
+    if constexpr (std::is_constructible_v<Kernel, const F&, const Method&, const O&,
+                                          const Parameters&, Eigen::Index>) {
+      return Kernel(f, method, objective, p, size);
+    } else {
+      return Kernel(f, objective, p, size);
+    }
+  }
 
   static const State& checked(const State& y0, const Parameters& p) {
     if (y0.size() == 0) throw InvalidArgument("the initial state has no entries");
