@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "costate/core/step.hpp"
@@ -45,6 +46,11 @@ struct ExplicitRungeKutta {
   double min_factor = 0.2;      ///< least change of step size at once
   double max_factor = 10;       ///< largest change of step size at once
   double pi = 0.2;              ///< weight of the last error, in units of 1/(order + 1); 0: none
+
+  /// The same method on exactly these times.
+  [[nodiscard]] static ExplicitRungeKutta on_grid(std::vector<double> times) {
+    return {.grid = std::move(times)};
+  }
 
   [[nodiscard]] StepControl control() const {
     return {.method = T.name,

@@ -30,8 +30,8 @@ namespace costate {
 /// step). A replay takes them from there and never adapts, so the gradient is that of the accepted
 /// steps.
 ///
-/// An adaptive run that has tried and accepted its last step stays in front of it and tells its
-/// length, so that the step need not be run again.
+/// An adaptive run tries the next step as soon as it arrives at an index. If that step is the last
+/// one, it stays in front of it and tells its length, so that the step need not be run again.
 template <Problem F, class Method, class O>
 class OdeStepper final : public Stepper {
  public:
@@ -209,16 +209,22 @@ class OdeStepper final : public Stepper {
     for (Step k = from; k < to; ++k) {
       if (k == steps_) return k;
       if (rows.first != nullptr) rows.put(k - from, y_);
-      if (grid_.steps() == k) try_step(k);
-      if (steps_ == unknown && grid_[k + 1] == t1_) {
-        steps_ = k + 1;
-        return k;
-      }
+      if (look_ahead(k)) return k;
       y_ = trial_;
       observations_.reach(k + 1, grid_[k + 1]);
       reached(k + 1);
     }
+    look_ahead(to);
     return to;
+  }
+
+  // Has step k tried. True if this tells that it is the last one.
+  bool look_ahead(Step k) {
+    if (steps_ != unknown || grid_.steps() > k) return false;
+    try_step(k);
+    if (grid_[k + 1] != t1_) return false;
+    steps_ = k + 1;
+    return true;
   }
 
   // Tries steps from index k until one is accepted; its end is then in trial_ and its time
