@@ -124,7 +124,7 @@ Interval StepController::trial(Step k, double t) {
                            k, t);
   }
   tried_ = std::abs(t_next - t);
-  return {t, t_next - t, t_next};
+  return {t, t_next - t, t_next, k};
 }
 
 bool StepController::accept(double error) noexcept {

@@ -113,7 +113,7 @@ void TimeGrid::fill(Step from, Step to, Interval* out) const {
     for (Step k = from; k < to; ++k) {
       const double t = times_[static_cast<std::size_t>(k)];
       const double t_next = times_[static_cast<std::size_t>(k) + 1];
-      *out++ = {t, t_next - t, t_next};
+      *out++ = {t, t_next - t, t_next, k};
     }
     return;
   }
@@ -122,7 +122,7 @@ void TimeGrid::fill(Step from, Step to, Interval* out) const {
     const double t_next = (*this)[k + 1];
     // Between two equally spaced points the step is h by definition, not a difference.
     const bool equal = extra_.empty() && (whole_ || k + 1 < steps_);
-    *out++ = {t, equal ? h_ : t_next - t, t_next};
+    *out++ = {t, equal ? h_ : t_next - t, t_next, k};
     t = t_next;
   }
 }

@@ -74,6 +74,16 @@ class IntegrationError : public Error {
   double t;   ///< its time
 };
 
+/// A transposed system of an implicit step could not be solved, so there is no gradient: its matrix
+/// is singular, or the problem's `vjp` does not belong to its `rhs` and Jacobian.
+class AdjointResidualError : public Error {
+ public:
+  AdjointResidualError(const std::string& message, Step at_step, double relative_residual)
+      : Error(message), step(at_step), residual(relative_residual) {}
+  Step step;        ///< the step that was being reversed
+  double residual;  ///< relative to the terms that it is the sum of
+};
+
 /// The objective or the gradient is not finite.
 class NonFiniteError : public Error {
  public:

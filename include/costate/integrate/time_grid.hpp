@@ -18,6 +18,7 @@ struct Interval {
   double t;
   double h;
   double t_next;
+  Step k = unknown;
 };
 
 /// A sequence of times from t0 to t1, in either direction. Equal steps cost no memory; a listed or

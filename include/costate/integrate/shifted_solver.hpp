@@ -1,0 +1,95 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/LU>
+
+#include "costate/integrate/implicit_problem.hpp"
+
+/// @file
+/// Solves with W = M - a J(t, y, p), the matrix of every implicit stage.
+///
+/// A problem may bring a solver of its own, matrix-free and iterative as it likes:
+///
+///     using Solver = …;
+///
+/// with the functions of `DenseShiftedSolver`. It need not be accurate: all solutions are corrected
+/// until their residual, formed with `rhs` and `vjp`, has vanished. A reduction by 1000 a solve
+/// needs about five corrections.
+
+namespace costate {
+
+/// Factors W by LU with partial pivoting.
+template <Problem F>
+class DenseShiftedSolver {
+ public:
+  using State = typename F::State;
+  using Parameters = typename F::Parameters;
+  using Scalar = typename State::Scalar;
+
+  /// @param f  must outlive the solver
+  DenseShiftedSolver(const F& f, const Parameters& p, Eigen::Index size)
+      : f_(f), w_(size, size), lu_(size), unit_(size), row_(size), p_bar_(p) {
+    w_.setZero();
+  }
+
+  /// Makes W = M - a J(t, y, p) the matrix of the next solves. False if it cannot be inverted.
+  bool prepare(double t, const State& y, const Parameters& p, double a) {
+    const auto scale = static_cast<Scalar>(-a);
+    if constexpr (HasJacobian<F>) {
+      f_.jacobian(t, y, p, w_);
+      w_ *= scale;
+    } else {
+      unit_.setZero();
+      for (Eigen::Index i = 0; i < y.size(); ++i) {
+        unit_[i] = scale;
+        f_.vjp(t, y, p, unit_, row_, p_bar_);
+        w_.row(i) = row_.transpose();
+        unit_[i] = 0;
+      }
+    }
+    if constexpr (HasMass<F>) {
+      w_ += f_.mass();
+    } else {
+      w_.diagonal().array() += Scalar(1);
+    }
+    lu_.compute(w_);
+    const auto pivots = lu_.matrixLU().diagonal().array();
+    return pivots.allFinite() && (pivots != Scalar(0)).all();
+  }
+
+  /// x ← W⁻¹ x
+  void solve(State& x) {
+    row_ = lu_.solve(x);
+    x = row_;
+  }
+
+  /// x ← W⁻ᵀ x
+  void solve_transpose(State& x) {
+    row_ = lu_.transpose().solve(x);
+    x = row_;
+  }
+
+ private:
+  const F& f_;
+  DenseMatrix<F> w_;
+  Eigen::PartialPivLU<DenseMatrix<F>> lu_;
+  State unit_, row_;
+  Parameters p_bar_;  // of the products that make J; not used
+};
+
+/// Chooses the solver of a problem: its own, else by the type of its Jacobian (sparse_solver.hpp).
+template <class F>
+struct SolverOf {
+  using type = DenseShiftedSolver<F>;
+};
+template <class F>
+  requires requires {
+    typename F::Solver;
+  }
+struct SolverOf<F> {
+  using type = typename F::Solver;
+};
+template <Problem F>
+using ShiftedSolver = typename SolverOf<F>::type;
+
+}  // namespace costate

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include <Eigen/Core>
+
+#include "costate/core/error.hpp"
+#include "costate/integrate/time_grid.hpp"
+
+/// @file
+/// The linear solves of an adjoint, corrected until their residual has vanished.
+
+namespace costate {
+
+/// Solves Wᵀ u = rhs by u ← u + W̃⁻ᵀ r with some W̃ near W, where the residual
+/// r = rhs - Wᵀ u is formed without W.
+///
+/// Whoever calls it keeps products of u in step with u: they are linear, and `apply` is called with
+/// each correction.
+///
+/// @param r        in: rhs; out: what is left of it
+/// @param u        set to the solution
+/// @param d        work space
+/// @param correct  (d), d ← W̃⁻ᵀ d
+/// @param apply    (d, r) -> Scalar: r ← r - Wᵀ d; returns the largest magnitude among the terms
+///                 that Wᵀ d is made of
+/// @param refresh  () -> bool: makes W̃ = W as exactly as it can; false if that is impossible
+/// @returns the residual relative to the terms it is made of, in the maximum norm; at most
+///          `adjoint_tolerance` if it has been solved
+template <class V, class Correct, class Apply, class Refresh>
+double solve_transposed(V& r, V& u, V& d, const Correct& correct, const Apply& apply,
+                        const Refresh& refresh) {
+  using Scalar = typename V::Scalar;
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+  constexpr int most_corrections = 60;
+  u.setZero();
+  auto scale = static_cast<double>(r.cwiseAbs().maxCoeff());
+  if (scale == 0) return 0;
+  double last = 1;
+  bool fresh = false;
+  for (int i = 0; i < most_corrections; ++i) {
+    d = r;
+    correct(d);
+    u += d;
+    scale = std::max(scale, static_cast<double>(apply(d, r)));
+    const double left = static_cast<double>(r.cwiseAbs().maxCoeff()) / scale;
+    if (!std::isfinite(left) || left <= 8 * epsilon) return left;
+    const double rate = left / last;
+    last = left;
+    // Five corrections at a rate of 1e-3 cost what a new matrix does.
+    if (rate <= 1e-3) continue;
+    if (fresh && rate > 0.5) return left;
+    if (fresh) continue;
+    if (!refresh()) return left;
+    fresh = true;
+    last = 1 / epsilon;  // the first correction with it is not judged by the last one without
+  }
+  return last;
+}
+
+/// A larger residual of a transposed solve is an error.
+template <class Scalar>
+inline constexpr double adjoint_tolerance =
+    1e5 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+
+/// @throws AdjointResidualError if `residual` is NaN or above the tolerance
+template <class Scalar>
+void check_adjoint_residual(double residual, const char* method, const Interval& s) {
+  if (residual <= adjoint_tolerance<Scalar>) return;
+  std::array<char, 32> digits{};
+  std::snprintf(digits.data(), digits.size(), "%.3g", residual);
+  throw AdjointResidualError(std::string(method) + ": the adjoint of step " + std::to_string(s.k) +
+                                 " leaves the relative residual " + digits.data(),
+                             s.k, residual);
+}
+
+}  // namespace costate

@@ -1,0 +1,41 @@
+#include "costate/integrate/newton.hpp"
+
+#include <cmath>
+
+namespace costate {
+
+namespace {
+
+constexpr int most_corrections = 60;
+constexpr int most_stalls = 4;
+// Slower than this per correction, a new matrix is cheaper than more corrections.
+constexpr double slow = 0.02;
+// Corrections do not shrink any more. If they are below the root of the rounding unit, they are
+// rounding, amplified by the condition of the matrix and by entries that are tiny against others.
+constexpr double stalled = 0.5;
+
+}  // namespace
+
+NewtonMonitor::Verdict NewtonMonitor::judge(double correction) noexcept {
+  if (!std::isfinite(correction)) return Verdict::failed;
+  ++corrections_;
+  const bool first = corrections_ == 1;
+  const double rate = first ? 1 : correction / last_;
+  const bool fresh = refreshed_;
+  last_ = correction;
+  refreshed_ = false;
+
+  if (correction <= epsilon_) return Verdict::converged;
+  if (first) return Verdict::go_on;
+  if (rate < stalled && correction * rate <= epsilon_) return Verdict::converged;
+  if (rate >= stalled && correction <= std::sqrt(epsilon_) && (fresh || stalls_ > 0)) {
+    return Verdict::converged;
+  }
+  if (corrections_ >= most_corrections) return Verdict::failed;
+  if (rate >= stalled && fresh && ++stalls_ > most_stalls) return Verdict::failed;
+  if (rate < slow) return Verdict::go_on;
+  refreshed_ = true;
+  return Verdict::refresh;
+}
+
+}  // namespace costate
