@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+
 #include <Eigen/Core>
 #include <Eigen/LU>
 
@@ -36,6 +38,9 @@ class DenseShiftedSolver {
   bool prepare(double t, const State& y, const Parameters& p, double a) {
     const auto scale = static_cast<Scalar>(-a);
     if constexpr (HasJacobian<F>) {
+      static_assert(std::same_as<typename F::Jacobian, DenseMatrix<F>>,
+                    "a Jacobian that is not a dense matrix of the state's size: if it is sparse, "
+                    "include costate/integrate/sparse_solver.hpp");
       f_.jacobian(t, y, p, w_);
       w_ *= scale;
     } else {

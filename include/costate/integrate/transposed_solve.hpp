@@ -39,8 +39,10 @@ double solve_transposed(V& r, V& u, V& d, const Correct& correct, const Apply& a
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon());
   constexpr int most_corrections = 60;
   u.setZero();
-  auto scale = static_cast<double>(r.cwiseAbs().maxCoeff());
-  if (scale == 0) return 0;
+  if ((r.array() == Scalar(0)).all()) return 0;
+  // Adjoints of dissipative problems vanish: below this, rounding is absolute.
+  double scale = static_cast<double>(std::numeric_limits<Scalar>::min()) / epsilon;
+  scale = std::max(scale, static_cast<double>(r.cwiseAbs().maxCoeff()));
   double last = 1;
   bool fresh = false;
   for (int i = 0; i < most_corrections; ++i) {

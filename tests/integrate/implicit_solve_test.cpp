@@ -1,0 +1,227 @@
+// Newton's iteration, transposed solves, and the solvers that a problem can bring.
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "costate/integrate/dirk_kernel.hpp"
+#include "costate/integrate/newton.hpp"
+#include "costate/integrate/sparse_solver.hpp"
+#include "costate/integrate/transposed_solve.hpp"
+#include "support/catch.hpp"
+#include "support/kernel_run.hpp"
+#include "support/problems.hpp"
+
+using namespace costate;
+
+namespace {
+
+using Verdict = NewtonMonitor::Verdict;
+constexpr double eps = std::numeric_limits<double>::epsilon();
+
+// Burgers' equation on a ring: u' = -u u_x + nu u_xx, central differences.
+template <class Matrix>
+struct Burgers {
+  using State = Eigen::VectorXd;
+  using Parameters = Eigen::Matrix<double, 1, 1>;
+  using Jacobian = Matrix;
+
+  static Eigen::Index next(Eigen::Index i, Eigen::Index n) { return i + 1 == n ? 0 : i + 1; }
+  static Eigen::Index last(Eigen::Index i, Eigen::Index n) { return i == 0 ? n - 1 : i - 1; }
+
+  void rhs(double, const State& u, const Parameters& p, State& out) const {
+    const Eigen::Index n = u.size();
+    const auto m = static_cast<double>(n);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const double right = u[next(i, n)];
+      const double left = u[last(i, n)];
+      out[i] = -m / 4 * (right * right - left * left) + p[0] * m * m * (right - 2 * u[i] + left);
+    }
+  }
+  void vjp(double, const State& u, const Parameters& p, const State& w, State& u_bar,
+           Parameters& p_bar) const {
+    const Eigen::Index n = u.size();
+    const auto m = static_cast<double>(n);
+    u_bar.setZero();
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const double right = u[next(i, n)];
+      const double left = u[last(i, n)];
+      u_bar[next(i, n)] += (-m / 2 * right + p[0] * m * m) * w[i];
+      u_bar[last(i, n)] += (m / 2 * left + p[0] * m * m) * w[i];
+      u_bar[i] -= 2 * p[0] * m * m * w[i];
+      p_bar[0] += m * m * (right - 2 * u[i] + left) * w[i];
+    }
+  }
+  void jacobian(double, const State& u, const Parameters& p, Jacobian& j) const {
+    const Eigen::Index n = u.size();
+    const auto m = static_cast<double>(n);
+    std::vector<Eigen::Triplet<double>> entries;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      entries.emplace_back(i, next(i, n), -m / 2 * u[next(i, n)] + p[0] * m * m);
+      entries.emplace_back(i, last(i, n), m / 2 * u[last(i, n)] + p[0] * m * m);
+      entries.emplace_back(i, i, -2 * p[0] * m * m);
+    }
+    if constexpr (std::same_as<Jacobian, Eigen::MatrixXd>) {
+      j.setZero();
+      for (const auto& e : entries) j(e.row(), e.col()) += e.value();
+    } else {
+      j.setFromTriplets(entries.begin(), entries.end());
+    }
+  }
+};
+
+template <class F>
+Eigen::VectorXd burgers_gradient(const F& f) {
+  using Kernel = DirkKernel<F, tableaux::sdirk2, support::Objective>;
+  const Eigen::Index n = 24;
+  Eigen::VectorXd u(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    u[i] = 1 + std::sin(2 * M_PI * static_cast<double>(i) / static_cast<double>(n));
+  }
+  const Eigen::Matrix<double, 1, 1> nu(0.02);
+  return support::KernelRun<F, Kernel>(f, TimeGrid::with_steps(0, 0.5, 10), u, nu).gradient();
+}
+
+// Lotka-Volterra with a solver of its own, by Cramer's rule, that is one part in a thousand off.
+struct WithSolver : problems::LotkaVolterra {
+  class Solver {
+   public:
+    Solver(const WithSolver&, const Parameters&, Eigen::Index) {}
+    bool prepare(double, const State& y, const Parameters& p, double a) {
+      w_ << 1 - a * (p[0] - p[1] * y[1]), a * p[1] * y[0], -a * p[3] * y[1],
+          1 - a * (-p[2] + p[3] * y[0]);
+      return w_.determinant() != 0;
+    }
+    void solve(State& x) const { x = State(1.001 * w_.inverse() * x); }
+    void solve_transpose(State& x) const { x = State(0.999 * w_.transpose().inverse() * x); }
+
+   private:
+    Eigen::Matrix2d w_;
+  };
+};
+
+}  // namespace
+
+TEST_CASE("Newton's iteration goes on until the next correction would be rounding",
+          "[integrate][unit]") {
+  SECTION("quadratic convergence") {
+    NewtonMonitor monitor(eps);
+    CHECK(monitor.judge(1) == Verdict::go_on);
+    CHECK(monitor.judge(1e-2) == Verdict::go_on);
+    CHECK(monitor.judge(1e-6) == Verdict::go_on);
+    CHECK(monitor.judge(1e-12) == Verdict::converged);
+  }
+  SECTION("slow convergence asks for a new matrix") {
+    NewtonMonitor monitor(eps);
+    CHECK(monitor.judge(1) == Verdict::go_on);
+    CHECK(monitor.judge(0.3) == Verdict::refresh);
+  }
+  SECTION("rounding that does not shrink is the end, large corrections are not") {
+    NewtonMonitor monitor(eps);
+    CHECK(monitor.judge(1e-8) == Verdict::go_on);
+    CHECK(monitor.judge(1e-10) == Verdict::go_on);
+    CHECK(monitor.judge(1e-10) == Verdict::refresh);
+    CHECK(monitor.judge(1e-10) == Verdict::converged);
+    NewtonMonitor other(eps);
+    CHECK(other.judge(1) == Verdict::go_on);
+    Verdict verdict = Verdict::go_on;
+    int corrections = 1;
+    while (verdict != Verdict::failed && corrections < 100) {
+      verdict = other.judge(1);
+      ++corrections;
+    }
+    CHECK(corrections < 10);
+  }
+  SECTION("what is not finite has failed") {
+    NewtonMonitor monitor(eps);
+    CHECK(monitor.judge(std::numeric_limits<double>::quiet_NaN()) == Verdict::failed);
+    CHECK(NewtonMonitor(eps).judge(std::numeric_limits<double>::infinity()) == Verdict::failed);
+  }
+  SECTION("nothing to correct") {
+    CHECK(NewtonMonitor(eps).judge(0) == Verdict::converged);
+  }
+}
+
+TEST_CASE("Corrections are measured against each entry", "[integrate][unit]") {
+  using V = Eigen::Vector2d;
+  CHECK(relative_size<V>({0, 0}, {0, 0}) == 0);
+  // The floor is the fourth root of the rounding unit, 1.2e-4.
+  CHECK(relative_size<V>({0, 1e-9}, {1, 1}) < 1.1e-9);
+  CHECK(relative_size<V>({0, 1e-9}, {1, 1e-3}) > 0.8e-6);
+  CHECK(std::isnan(relative_size<V>({std::nan(""), 1}, {1, 1})));
+  CHECK(std::isnan(relative_size<V>({1, std::nan("")}, {1, 1})));
+}
+
+TEST_CASE("A transposed solve is corrected until its residual has vanished", "[integrate][unit]") {
+  static constexpr double w = 3;
+  using V = Eigen::Matrix<double, 1, 1>;
+  V r;
+  V u;
+  V d;
+  double known = 3.3;  // what the solver takes w for
+  const auto correct = [&known](V& x) { x /= known; };
+  const auto apply = [](const V& x, V& left) {
+    left -= w * x;
+    return std::abs(w * x[0]);
+  };
+  int refreshes = 0;
+  const auto refresh = [&] {
+    known = w;
+    ++refreshes;
+    return true;
+  };
+  r[0] = 1;
+  CHECK(solve_transposed(r, u, d, correct, apply, refresh) < 16 * eps);
+  CHECK(std::abs(u[0] - 1. / 3) <= eps);
+  CHECK(refreshes == 1);
+
+  SECTION("with a solver that cannot be made good, it says so") {
+    known = -3.3;
+    r[0] = 1;
+    const auto in_vain = [] { return true; };
+    CHECK(solve_transposed(r, u, d, correct, apply, in_vain) > 0.5);
+    CHECK_THROWS_AS(check_adjoint_residual<double>(0.5, "method", Interval{0, 1, 1, 3}),
+                    AdjointResidualError);
+    CHECK_THROWS_AS(check_adjoint_residual<double>(std::nan(""), "method", Interval{}),
+                    AdjointResidualError);
+  }
+  SECTION("an adjoint that has sunk among the denormal numbers is solved") {
+    r[0] = 1e-314;
+    CHECK(solve_transposed(r, u, d, correct, apply, refresh) <= 8 * eps);
+  }
+  SECTION("zero") {
+    r[0] = 0;
+    CHECK(solve_transposed(r, u, d, correct, apply, refresh) == 0);
+    CHECK(u[0] == 0);
+  }
+}
+
+TEST_CASE("A sparse Jacobian gives the gradient of a dense one", "[integrate][oracle]") {
+  const Eigen::VectorXd dense = burgers_gradient(Burgers<Eigen::MatrixXd>{});
+  const Eigen::VectorXd sparse = burgers_gradient(Burgers<Eigen::SparseMatrix<double>>{});
+  // Twenty transposed systems whose matrix has a condition of about a hundred.
+  CHECK((dense - sparse).norm() < 1e-13 * dense.norm());
+
+  Eigen::SparseMatrix<double> two(24, 24);
+  two.setIdentity();
+  two *= 2;
+  const auto scaled = burgers_gradient(with_mass(Burgers<Eigen::SparseMatrix<double>>{}, two));
+  const auto dense_scaled =
+      burgers_gradient(with_mass(Burgers<Eigen::MatrixXd>{}, Eigen::MatrixXd(two)));
+  CHECK((scaled - dense_scaled).norm() < 1e-13 * scaled.norm());
+}
+
+TEST_CASE("A problem's own solver need not be accurate", "[integrate][oracle]") {
+  const TimeGrid grid = TimeGrid::with_steps(0, 1, 8);
+  const Eigen::Vector2d y(1.2, 0.7);
+  const Eigen::Vector4d p(1.5, 1.1, 2.7, 0.9);
+  const auto gradient = [&](const auto& f) {
+    using F = std::remove_cvref_t<decltype(f)>;
+    using Kernel = DirkKernel<F, tableaux::sdirk2, support::Objective>;
+    return support::KernelRun<F, Kernel>(f, grid, y, p).gradient();
+  };
+  const Eigen::VectorXd by_factors = gradient(problems::LotkaVolterra{});
+  // Sixteen systems, each solved to a few roundings.
+  CHECK((gradient(WithSolver{}) - by_factors).norm() < 2e-14 * by_factors.norm());
+}
