@@ -1,12 +1,30 @@
 #include "costate/hdf5/disk.hpp"
 
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <system_error>
 #include <utility>
+
+#include <unistd.h>
 
 #include "costate/core/error.hpp"
 #include "disk_tier.hpp"
 
 namespace costate {
 namespace {
+
+// A name that no other run has: of this machine, process and moment.
+std::string fresh_name(const std::string& directory) {
+  static std::atomic<unsigned> count = 0;
+  std::random_device random;
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "costate-%ld-%u-%08x.h5", static_cast<long>(getpid()),
+                count.fetch_add(1), static_cast<unsigned>(random()));
+  return directory + "/" + text.data();
+}
 
 class Factory final : public TierFactory {
  public:
@@ -17,10 +35,33 @@ class Factory final : public TierFactory {
     return detail::DiskTier::slots_within(options_.capacity, row_bytes);
   }
   [[nodiscard]] Bytes memory_bytes(std::size_t row_bytes, Slot slots) const override {
-    return detail::DiskTier::memory_bytes(options_, row_bytes, slots);
+    return detail::DiskTier::memory_bytes(options_.buffers, row_bytes, slots);
   }
   [[nodiscard]] std::unique_ptr<Tier> make(std::size_t row_bytes, Slot slots) const override {
-    return std::make_unique<detail::DiskTier>(options_, row_bytes, slots);
+    const std::string path = fresh_name(options_.directory);
+    FileSystem& files = options_.files != nullptr ? *options_.files : FileSystem::real();
+    std::error_code made;
+    std::filesystem::create_directories(options_.directory, made);
+    if (made) {
+      throw StorageError(
+          "cannot make the directory '" + options_.directory + "': " + made.message(),
+          options_.directory);
+    }
+    detail::Container wanted;
+    wanted.rows = slots + 1;
+    wanted.row_bytes = row_bytes;
+    const detail::Container container = detail::create_container(path, wanted);
+    try {
+      auto store = std::make_unique<detail::RowStore>(files, path, container, options_.durability,
+                                                      options_.sync_seconds);
+      // Without its name the file lives exactly as long as this process wants it.
+      if (!options_.keep) files.remove(path);
+      return std::make_unique<detail::DiskTier>(std::move(store), slots, options_.io_threads,
+                                                options_.buffers);
+    } catch (...) {
+      ::unlink(path.c_str());
+      throw;
+    }
   }
 
  private:

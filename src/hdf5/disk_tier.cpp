@@ -1,37 +1,15 @@
 #include "disk_tier.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
-#include <random>
-#include <system_error>
 #include <utility>
-
-#include <unistd.h>
 
 #include "costate/core/error.hpp"
 #include "costate/storage/memory_tier.hpp"
 
 namespace costate::detail {
-namespace {
 
-// A name that no other run has: of this machine, process and moment.
-std::string fresh_name(const std::string& directory) {
-  static std::atomic<unsigned> count = 0;
-  std::random_device random;
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "costate-%ld-%u-%08x.h5", static_cast<long>(getpid()),
-                count.fetch_add(1), static_cast<unsigned>(random()));
-  return directory + "/" + text.data();
-}
-
-}  // namespace
-
-Bytes DiskTier::memory_bytes(const Hdf5Options& options, std::size_t row_bytes, Slot slots) {
-  return static_cast<Bytes>(options.buffers) * MemoryTier::stride(row_bytes) +
+Bytes DiskTier::memory_bytes(int buffers, std::size_t row_bytes, Slot slots) {
+  return static_cast<Bytes>(buffers) * MemoryTier::stride(row_bytes) +
          static_cast<Bytes>(slots) * (sizeof(Entry) + sizeof(Slot));
 }
 
@@ -42,44 +20,23 @@ Slot DiskTier::slots_within(Bytes capacity, std::size_t row_bytes) {
   return static_cast<Slot>((capacity - metadata) / row) - 1;
 }
 
-DiskTier::DiskTier(const Hdf5Options& options, std::size_t row_bytes, Slot slots)
-    : files_(options.files != nullptr ? *options.files : FileSystem::real()),
-      path_(fresh_name(options.directory)),
-      keep_(options.keep),
-      slot_bytes_(Container::stride_for(row_bytes) + sizeof(RowHeader)),
-      row_bytes_(row_bytes),
+DiskTier::DiskTier(std::unique_ptr<RowStore> store, Slot slots, int io_threads, int buffers)
+    : store_(std::move(store)),
+      slot_bytes_(store_->container().stride + sizeof(RowHeader)),
+      row_bytes_(store_->container().row_bytes),
       entries_(static_cast<std::size_t>(slots) * sizeof(Entry)),
-      freed_(static_cast<std::size_t>(slots + 1) * sizeof(Slot)),
-      buffers_(static_cast<std::size_t>(options.buffers)) {
-  std::error_code made;
-  std::filesystem::create_directories(options.directory, made);
-  if (made) {
-    throw StorageError("cannot make the directory '" + options.directory + "': " + made.message(),
-                       options.directory);
-  }
-  Container wanted;
-  wanted.rows = slots + 1;
-  wanted.row_bytes = row_bytes;
-  const Container container = create_container(path_, wanted);
-  try {
-    store_ = std::make_unique<RowStore>(files_, path_, container, options.durability,
-                                        options.sync_seconds);
-    // Without its name the file lives exactly as long as this process wants it.
-    if (!keep_) files_.remove(path_);
-  } catch (...) {
-    ::unlink(path_.c_str());
-    throw;
-  }
+      freed_(static_cast<std::size_t>(store_->container().rows) * sizeof(Slot)),
+      buffers_(static_cast<std::size_t>(buffers)) {
   for (Buffer& buffer : buffers_) {
-    buffer.bytes = Pool(MemoryTier::stride(row_bytes));
+    buffer.bytes = Pool(MemoryTier::stride(row_bytes_));
     buffer.bytes.touch(buffer.bytes.size());
   }
   use_.name = "disk";
   use_.slots = slots;
   use_.capacity = static_cast<Bytes>(slots) * slot_bytes_;
-  threads_.reserve(static_cast<std::size_t>(options.io_threads));
+  threads_.reserve(static_cast<std::size_t>(io_threads));
   try {
-    for (int i = 0; i < options.io_threads; ++i) threads_.emplace_back([this] { serve(); });
+    for (int i = 0; i < io_threads; ++i) threads_.emplace_back([this] { serve(); });
   } catch (...) {
     stop();
     throw;
@@ -104,9 +61,17 @@ void DiskTier::stop() noexcept {
 
 std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes) {
   check(slot);
+  // Before the lock: the record releases rows.
+  if (freed_count_ == 0 && fresh_ == store_->container().rows && need_ != nullptr) need_();
   Lock lock(lock_);
   rethrow();
   release_lent();
+  if (freed_count_ == 0 && fresh_ == store_->container().rows && !retired_.empty()) {
+    // Only checkpoints that a new plan gave up: the highest is worth least.
+    const auto highest = std::ranges::max_element(retired_, {}, &Retired::at);
+    free_row(highest->row);
+    retired_.erase(highest);
+  }
   if (const Entry& taken = entry(slot); taken.at_plus_1 != 0) {
     throw ScheduleError("cannot save index " + std::to_string(at) + ": slot #" +
                             std::to_string(slot) + " of the disk holds index " +
@@ -115,9 +80,9 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
   }
   if (bytes == 0 || bytes > row_bytes_) {
     throw StorageError("state " + std::to_string(at) + " has " + std::to_string(bytes) +
-                           " bytes, but the rows of '" + path_ + "' were made for 1 to " +
+                           " bytes, but the rows of '" + store_->path() + "' were made for 1 to " +
                            std::to_string(row_bytes_),
-                       path_, at);
+                       store_->path(), at);
   }
   Buffer& buffer = take_buffer(lock);
   buffer.state = Buffer::State::filling;
@@ -189,7 +154,9 @@ void DiskTier::drop(Slot slot) {
     throw ScheduleError("cannot drop: slot #" + std::to_string(slot) + " of the disk is empty",
                         unknown);
   }
+  bool written = true;
   if (Buffer* const buffer = find(slot)) {
+    written = buffer->state != Buffer::State::to_write;
     // What is being moved at this moment has to be waited for; what only waits to be is not moved.
     done_.wait(lock, [&] {
       return buffer->state != Buffer::State::writing && buffer->state != Buffer::State::reading;
@@ -198,9 +165,58 @@ void DiskTier::drop(Slot slot) {
     buffer->wanted = false;
     buffer->slot = -1;
   }
-  reinterpret_cast<Slot*>(freed_.data())[freed_count_++] = taken.row;
+  if (need_ != nullptr && written) {
+    retired_.push_back({taken.row, taken.at_plus_1 - 1});
+  } else {
+    free_row(taken.row);
+  }
   taken = Entry{};
   use_.held -= slot_bytes_;
+}
+
+void DiskTier::adopt(Slot slot, Slot row, Step at, std::size_t bytes, std::uint64_t hash) {
+  check(slot);
+  entry(slot) = {at + 1, row, bytes, hash};
+  use_.held += slot_bytes_;
+  use_.peak = std::max(use_.peak, use_.held);
+}
+
+void DiskTier::adopt_done() {
+  // Whatever is not adopted may be written to.
+  const Slot rows = store_->container().rows;
+  std::vector<bool> taken(static_cast<std::size_t>(rows));
+  for (Slot slot = 0; slot < use_.slots; ++slot) {
+    if (entry(slot).at_plus_1 != 0) taken[static_cast<std::size_t>(entry(slot).row)] = true;
+  }
+  for (Slot row = rows - 1; row >= 0; --row) {
+    if (!taken[static_cast<std::size_t>(row)]) free_row(row);
+  }
+  fresh_ = rows;
+}
+
+void DiskTier::retain(std::function<void()> need) {
+  retired_.reserve(static_cast<std::size_t>(store_->container().rows));
+  need_ = std::move(need);
+}
+
+void DiskTier::release(Step front) {
+  const Lock lock(lock_);
+  std::erase_if(retired_, [&](const Retired& retired) {
+    if (retired.at < front) return false;
+    free_row(retired.row);
+    return true;
+  });
+}
+
+void DiskTier::flush() {
+  Lock lock(lock_);
+  done_.wait(lock, [&] {
+    return error_ != nullptr || std::ranges::none_of(buffers_, [](const Buffer& buffer) {
+             return buffer.state == Buffer::State::to_write ||
+                    buffer.state == Buffer::State::writing;
+           });
+  });
+  rethrow();
 }
 
 // One buffer is left for the caller and one for the writes.
@@ -304,6 +320,10 @@ void DiskTier::release_lent() noexcept {
     lent_->state = Buffer::State::free;
   }
   lent_ = nullptr;
+}
+
+void DiskTier::free_row(Slot row) noexcept {
+  reinterpret_cast<Slot*>(freed_.data())[freed_count_++] = row;
 }
 
 Slot DiskTier::take_row() {

@@ -3,9 +3,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -27,13 +28,14 @@ namespace costate::detail {
 /// An error of a thread surfaces in the next call.
 class DiskTier final : public Tier {
  public:
-  DiskTier(const Hdf5Options& options, std::size_t row_bytes, Slot slots);
+  /// @param io_threads, buffers  as in Hdf5Options
+  DiskTier(std::unique_ptr<RowStore> store, Slot slots, int io_threads, int buffers);
   ~DiskTier() override;
   DiskTier(const DiskTier&) = delete;
   DiskTier& operator=(const DiskTier&) = delete;
 
   /// Memory that a tier of that size takes.
-  static Bytes memory_bytes(const Hdf5Options& options, std::size_t row_bytes, Slot slots);
+  static Bytes memory_bytes(int buffers, std::size_t row_bytes, Slot slots);
   /// Slots that fit the capacity.
   static Slot slots_within(Bytes capacity, std::size_t row_bytes);
 
@@ -44,6 +46,19 @@ class DiskTier final : public Tier {
   void drop(Slot slot) override;
   bool prefetch(Slot slot, Step at) override;
   [[nodiscard]] int prefetch_depth() const noexcept override;
+
+  /// A checkpoint that a row was found to hold; after the last one, `adopt_done`. Before anything
+  /// is written.
+  void adopt(Slot slot, Slot row, Step at, std::size_t bytes, std::uint64_t hash);
+  void adopt_done();
+  /// From now on the row of a dropped checkpoint is not used again before it is released.
+  /// `need` is called when a row is needed and only a release can give one.
+  void retain(std::function<void()> need);
+  /// Rows of dropped checkpoints of an index of at least `front` may be used again.
+  void release(Step front);
+  /// Waits until everything is written.
+  void flush();
+  [[nodiscard]] RowStore& store() noexcept { return *store_; }
 
  private:
   // A slot. All zero (a fresh page) is an empty one.
@@ -85,20 +100,24 @@ class DiskTier final : public Tier {
   void work(Buffer& buffer, Lock& lock);
   void serve();
   void rethrow();
+  void free_row(Slot row) noexcept;
   void release_lent() noexcept;
   void stop() noexcept;
 
+  struct Retired {
+    Slot row;
+    Step at;
+  };
+  std::unique_ptr<RowStore> store_;
   TierUse use_;
-  FileSystem& files_;
-  std::string path_;
-  bool keep_;
   Bytes slot_bytes_;
   std::size_t row_bytes_;
-  std::unique_ptr<RowStore> store_;
   Pool entries_;
   Pool freed_;  // a stack of rows that were used and are free
   Slot freed_count_ = 0;
-  Slot fresh_ = 0;  // rows from here on were never used
+  Slot fresh_ = 0;                // rows from here on were never used
+  std::vector<Retired> retired_;  // rows that wait for a release
+  std::function<void()> need_;    // set: dropped rows retire
   std::vector<Buffer> buffers_;
   Buffer* lent_ = nullptr;  // what the caller looks at
   std::uint64_t tickets_ = 0;

@@ -1,5 +1,7 @@
 #include "row_store.hpp"
 
+#include <vector>
+
 #include "costate/core/error.hpp"
 #include "costate/core/hash.hpp"
 
@@ -27,16 +29,23 @@ RowStore::RowStore(FileSystem& files, const std::string& path, const Container& 
   file_->reserve(container_.size);
 }
 
-std::uint64_t RowStore::put(Slot row, RowHeader header, std::span<const std::byte> payload) {
+std::uint64_t RowStore::write(Bytes payload_place, Bytes header_place, RowHeader& header,
+                              std::span<const std::byte> payload) {
   header.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   header.bytes = payload.size();
   header.payload_hash = hash_bytes(payload);
   header.seal();
   naming(header.step, [&] {
-    const auto place = static_cast<Bytes>(row);
-    file_->write(payload, container_.states + place * container_.stride);
-    file_->write(std::as_bytes(std::span(&header, 1)),
-                 container_.headers + place * sizeof(RowHeader));
+    file_->write(payload, payload_place);
+    file_->write(std::as_bytes(std::span(&header, 1)), header_place);
+  });
+  return header.payload_hash;
+}
+
+std::uint64_t RowStore::put(Slot row, RowHeader header, std::span<const std::byte> payload) {
+  const Bytes header_place = container_.headers + static_cast<Bytes>(row) * sizeof(RowHeader);
+  const std::uint64_t hash = write(place(row), header_place, header, payload);
+  naming(header.step, [&] {
     if (durability_ == Durability::every) {
       file_->sync();
     } else if (durability_ == Durability::interval) {
@@ -48,18 +57,67 @@ std::uint64_t RowStore::put(Slot row, RowHeader header, std::span<const std::byt
       }
     }
   });
-  return header.payload_hash;
+  return hash;
+}
+
+std::uint64_t RowStore::put_record(Slot row, RowHeader header, std::span<const std::byte> payload) {
+  const Bytes header_place =
+      container_.record_headers + static_cast<Bytes>(row) * sizeof(RowHeader);
+  return write(record_place(row), header_place, header, payload);
 }
 
 void RowStore::get(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
   naming(at, [&] {
-    file_->read(payload, container_.states + static_cast<Bytes>(row) * container_.stride);
+    file_->read(payload, place(row));
     if (hash_bytes(payload) != hash) {
       throw StorageError(
           "'" + path() + "' is damaged: the checksum of row " + std::to_string(row) + " is wrong",
           path(), at);
     }
   });
+}
+
+void RowStore::get_record(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
+  naming(at, [&] {
+    file_->read(payload, record_place(row));
+    if (hash_bytes(payload) != hash) {
+      throw StorageError("'" + path() + "' is damaged: the checksum of record " +
+                             std::to_string(row) + " is wrong",
+                         path(), at);
+    }
+  });
+}
+
+RowHeader RowStore::read_header(Bytes place) {
+  RowHeader header;
+  file_->read(std::as_writable_bytes(std::span(&header, 1)), place);
+  return header;
+}
+
+RowHeader RowStore::header(Slot row) {
+  return read_header(container_.headers + static_cast<Bytes>(row) * sizeof(RowHeader));
+}
+
+RowHeader RowStore::record_header(Slot row) {
+  return read_header(container_.record_headers + static_cast<Bytes>(row) * sizeof(RowHeader));
+}
+
+bool RowStore::matches(Bytes place, const RowHeader& header) {
+  std::vector<std::byte> payload(header.bytes);
+  file_->read(payload, place);
+  return hash_bytes(payload) == header.payload_hash;
+}
+
+bool RowStore::holds(Slot row, const RowHeader& header) {
+  return matches(place(row), header);
+}
+
+bool RowStore::holds_record(Slot row, const RowHeader& header) {
+  return matches(record_place(row), header);
+}
+
+void RowStore::seen(std::uint64_t sequence) noexcept {
+  if (sequence >= sequence_.load()) sequence_.store(sequence + 1);
 }
 
 }  // namespace costate::detail

@@ -37,9 +37,33 @@ class RowStore {
   /// @throws StorageError if they differ
   void get(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload);
 
+  /// The same for the two records.
+  std::uint64_t put_record(Slot row, RowHeader header, std::span<const std::byte> payload);
+  void get_record(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload);
+
+  // What is there, when the file is opened again.
+  [[nodiscard]] RowHeader header(Slot row);
+  [[nodiscard]] RowHeader record_header(Slot row);
+  /// Whether the payload is the one that the header describes.
+  [[nodiscard]] bool holds(Slot row, const RowHeader& header);
+  [[nodiscard]] bool holds_record(Slot row, const RowHeader& header);
+  /// Later sequence numbers will be larger.
+  void seen(std::uint64_t sequence) noexcept;
+
   void sync() { file_->sync(); }
 
  private:
+  std::uint64_t write(Bytes payload_place, Bytes header_place, RowHeader& header,
+                      std::span<const std::byte> payload);
+  [[nodiscard]] RowHeader read_header(Bytes place);
+  [[nodiscard]] bool matches(Bytes place, const RowHeader& header);
+  [[nodiscard]] Bytes place(Slot row) const noexcept {
+    return container_.states + static_cast<Bytes>(row) * container_.stride;
+  }
+  [[nodiscard]] Bytes record_place(Slot row) const noexcept {
+    return container_.records + static_cast<Bytes>(row) * container_.record_stride;
+  }
+
   std::unique_ptr<File> file_;
   Container container_;
   Durability durability_;

@@ -45,39 +45,44 @@ Counts predict(Step n, const Layout& layout, const SweepOptions& options) {
 
 }  // namespace
 
-Driver::Driver(Stepper& stepper, const SweepOptions& options)
+Driver::Driver(Stepper& stepper, const SweepOptions& options, const Layout& layout,
+               const RunContext* run)
     : stepper_(stepper),
       options_(options),
       n_(stepper.steps()),
-      layout_(lay_out(stepper, n_, options)),
+      layout_(layout),
+      run_(run),
       predicted_(predict(n_, layout_, options)),
       schedule_(choose(n_, layout_, options)),
       guard_(options.guard, layout_.row_bytes, layout_.hashes),
       meter_(layout_.row_bytes >= 4096),
-      watched_(static_cast<bool>(options.progress)) {
+      memory_({.row_bytes = layout_.row_bytes,
+               .slots = layout_.memory_slots,
+               .varying = layout_.varying,
+               .touch = n_ != unknown && !options.schedule}),
+      watched_(options.progress || run != nullptr) {
   if (n_ == unknown) n_ = schedule_.steps();
   if (layout_.spare_row) {
     spare_ = Pool(MemoryTier::stride(layout_.row_bytes));
     spare_.touch(spare_.size());
   }
-  const bool all_used = n_ != unknown && !options.schedule;
-  auto memory = std::make_unique<MemoryTier>(MemoryTier::Options{.row_bytes = layout_.row_bytes,
-                                                                 .slots = layout_.memory_slots,
-                                                                 .varying = layout_.varying,
-                                                                 .touch = all_used});
-  memory_ = memory.get();
-  tiers_.push_back(std::move(memory));
-  if (layout_.disk_slots > 0) {
-    tiers_.emplace_back();
-    if (all_used) tier(1);
-  }
+  set_up_tiers();
+  if (run_ != nullptr) begin();
   snapshot_.resize(tiers_.size());
   for (std::size_t i = 0; i < tiers_.size(); ++i) {
-    if (tiers_[i]) snapshot_[i] = tiers_[i]->use();
+    if (tiers_[i] != nullptr) snapshot_[i] = tiers_[i]->use();
   }
 }
 
-Report Driver::run() {
+void Driver::set_up_tiers() {
+  tiers_.push_back(&memory_);
+  if (layout_.disk_slots == 0) return;
+  tiers_.push_back(run_ != nullptr ? &run_->store.tier() : nullptr);
+  // A schedule of known length uses the disk for certain.
+  if (n_ != unknown && !options_.schedule) tier(1);
+}
+
+void Driver::run() {
   report_.setup_seconds = std::chrono::duration<double>(Meter::Clock::now() - start_).count();
   for (Command command = schedule_.next_command(); command.kind != Command::Kind::end;
        command = schedule_.next_command()) {
@@ -85,24 +90,26 @@ Report Driver::run() {
   }
   finish();
   if (watched_) tell();
+}
 
+Report Driver::report() {
   report_.schedule = schedule_.name();
   report_.steps = n_;
   report_.predicted = predicted_;
-  report_.reverses = n_;
   report_.memory_budget = options_.budget.memory;
   report_.memory_peak = layout_.fixed;
-  for (const auto& tier : tiers_) {
-    if (tier) report_.tiers.push_back(tier->use());
+  report_.tiers.clear();
+  for (const Tier* tier : tiers_) {
+    if (tier != nullptr) report_.tiers.push_back(tier->use());
   }
-  if (layout_.spare_row) report_.memory_peak += tiers_[0]->use().peak;
+  if (layout_.spare_row) report_.memory_peak += memory_.use().peak;
   report_.forward_seconds = meter_.seconds(Meter::forward);
   report_.replay_seconds = meter_.seconds(Meter::replay);
   report_.reverse_seconds = meter_.seconds(Meter::reverse);
   report_.storage_seconds = meter_.seconds(Meter::storage);
   report_.guard_seconds = meter_.seconds(Meter::guard);
   report_.total_seconds = std::chrono::duration<double>(Meter::Clock::now() - start_).count();
-  return std::move(report_);
+  return report_;
 }
 
 void Driver::obey(const Command& command) {
@@ -132,8 +139,7 @@ void Driver::obey(const Command& command) {
   }
 }
 
-// ----- Forward
-// ------------------------------------------------------------------------------------
+// ----- Forward -----
 
 void Driver::advance(Step from, Step to) {
   if (from != live_)
@@ -297,7 +303,9 @@ void Driver::record(Step step) {
     meter_.stop(Meter::guard);
   }
   spare_bytes_ = bytes;
-  const Step got = run_steps(step, step + 1, Pass::first);
+  Step got = run_steps(step, step + 1, Pass::first);
+  // A resumed simulation may find only now that this step is its last, and stop in front of it.
+  if (got == step && run_ != nullptr) got = run_steps(step, step + 1, Pass::first);
   if (got != step + 1) ended();
 }
 
@@ -323,11 +331,14 @@ void Driver::turn(Step at) {
     live_ = n_ - 1;
     right_ = live_;
   }
+  if (run_ != nullptr) {
+    run_->store.retain([this] { write_record(); });
+    write_record();
+  }
   if (watched_) tell();
 }
 
-// ----- Reverse
-// ------------------------------------------------------------------------------------
+// ----- Reverse -----
 
 void Driver::reverse(Step step) {
   if (front_ == unknown) wrong("reverse " + number(step) + " before the turn", step);
@@ -339,6 +350,7 @@ void Driver::reverse(Step step) {
   stepper_.reverse(step);
   const double seconds = meter_.stop(Meter::reverse);
   front_ = step;
+  ++report_.reverses;
   recorded_ = unknown;
   guard_.forget_from(step);
   guard_.earn(3);
@@ -385,6 +397,7 @@ void Driver::unwind_rows(Tier& tier, Step from, Step to, Slot slot) {
     right_ = begin;
     stored_ = unknown;
     front_ = begin;
+    report_.reverses += at - begin;
     guard_.forget_from(begin);
     guard_.earn(3 * (at - begin));
     if (watched_) chunk_done(at - begin, seconds);
@@ -392,8 +405,7 @@ void Driver::unwind_rows(Tier& tier, Step from, Step to, Slot slot) {
   }
 }
 
-// ----- Checkpoints
-// --------------------------------------------------------------------------------
+// ----- Checkpoints -----
 
 void Driver::save(Step at, Slot slot) {
   if (at != live_) wrong("save " + number(at) + ": state " + number(live_) + " is live", at);
@@ -413,7 +425,7 @@ void Driver::load(Step at, Slot slot) {
   const std::span<const std::byte> in = where.tier->read(where.slot, at);
   stepper_.load(in);
   const double seconds = meter_.stop(Meter::storage);
-  if (where.tier != memory_) ahead_.loaded();
+  if (where.tier != &memory_) ahead_.loaded();
   live_ = at;
   stored_ = at;
   right_ = at;
@@ -425,10 +437,10 @@ void Driver::load(Step at, Slot slot) {
 void Driver::drop(Slot slot) {
   const Place where = place(slot);
   // A state dropped on the way forward is going to be replayed.
-  if (front_ == unknown && where.tier == memory_ && guard_.on()) {
-    if (const Step at = memory_->index(where.slot); at > 0 && guard_.wants(at)) {
+  if (front_ == unknown && where.tier == &memory_ && guard_.on()) {
+    if (const Step at = memory_.index(where.slot); at > 0 && guard_.wants(at)) {
       meter_.start(0);
-      guard_.add(at, hash_bytes(memory_->peek(where.slot)));
+      guard_.add(at, hash_bytes(memory_.peek(where.slot)));
       meter_.stop(Meter::guard);
     }
   }
@@ -442,8 +454,8 @@ void Driver::finish() const {
               (front_ == unknown ? std::string("no index: there was no turn") : number(front_)),
           front_);
   }
-  for (const auto& tier : tiers_) {
-    if (tier && tier->use().held > 0) {
+  for (const Tier* tier : tiers_) {
+    if (tier != nullptr && tier->use().held > 0) {
       wrong("the schedule ended with checkpoints left in the tier '" + tier->use().name + "'", 0);
     }
   }
@@ -456,7 +468,7 @@ Driver::Place Driver::place(Slot slot) {
       wrong("there are " + number(layout_.memory_slots) + " slots, so no slot #" + number(slot),
             unknown);
     }
-    return {memory_, slot, layout_.memory_slots - slot};
+    return {&memory_, slot, layout_.memory_slots - slot};
   }
   const std::size_t i = schedule_.tier_of(slot);
   for (std::size_t below = 0; below < i; ++below) slot -= schedule_.tiers()[below].slots;
@@ -464,21 +476,22 @@ Driver::Place Driver::place(Slot slot) {
 }
 
 void Driver::look_ahead() {
-  if (tiers_.size() > 1 && tiers_[1] && n_ != unknown) {
+  if (tiers_.size() > 1 && tiers_[1] != nullptr && n_ != unknown) {
+    looking_ = true;
     ahead_.start(schedule_, *tiers_[1], schedule_.tiers()[0].slots);
   }
 }
 
 Tier& Driver::tier(std::size_t i) {
-  if (!tiers_[i]) {
-    tiers_[i] = options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots);
-    look_ahead();
+  if (tiers_[i] == nullptr) {
+    disk_ = options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots);
+    tiers_[i] = disk_.get();
   }
+  if (i == 1 && !looking_) look_ahead();
   return *tiers_[i];
 }
 
-// ----- The guard
-// ----------------------------------------------------------------------------------
+// ----- The guard -----
 
 std::uint64_t Driver::hash_live() {
   meter_.start(0);
@@ -529,8 +542,7 @@ void Driver::probe(Step at, std::span<const std::byte> state) {
   stepper_.load(state);
 }
 
-// ----- Progress
-// -----------------------------------------------------------------------------------
+// ----- Progress -----
 
 // A piece of `steps` steps is over; seconds < 0: it was too small to time.
 void Driver::chunk_done(Step steps, double seconds) {
@@ -541,10 +553,12 @@ void Driver::chunk_done(Step steps, double seconds) {
   if (steps == chunk_ && seconds < options_.progress_interval / 8) chunk_ *= 2;
   if (seconds > options_.progress_interval / 2) chunk_ = std::max<Step>(1, chunk_ / 2);
   const double since = std::chrono::duration<double>(meter_.now() - told_).count();
-  if (since >= options_.progress_interval) tell();
+  if (options_.progress && since >= options_.progress_interval) tell();
+  if (run_ != nullptr) safe_point();
 }
 
 void Driver::tell() {
+  if (!options_.progress) return;
   const auto now = Meter::Clock::now();
   told_ = now;
   const bool turned = front_ != unknown;
@@ -570,7 +584,7 @@ void Driver::tell() {
     left = since_turn * static_cast<double>(front_) / static_cast<double>(n_ - front_);
   }
   for (std::size_t i = 0; i < tiers_.size(); ++i) {
-    if (tiers_[i]) snapshot_[i] = tiers_[i]->use();
+    if (tiers_[i] != nullptr) snapshot_[i] = tiers_[i]->use();
   }
   options_.progress({.phase = turned ? Progress::Phase::reverse : Progress::Phase::forward,
                      .step = turned ? front_ : live_,

@@ -2,14 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "costate/core/step.hpp"
+#include "costate/schedule/replan.hpp"
 #include "costate/schedule/schedule.hpp"
 #include "costate/storage/memory_tier.hpp"
 #include "costate/storage/pool.hpp"
+#include "costate/storage/run_store.hpp"
 #include "costate/storage/tier.hpp"
 #include "costate/sweep/stepper.hpp"
 #include "costate/sweep/sweep.hpp"
@@ -20,12 +23,30 @@
 
 namespace costate::detail {
 
+/// A run that is kept on disk (run.hpp).
+struct RunContext {
+  RunStore& store;
+  double safety_every;
+  const std::function<bool()>& stop_when;
+};
+
+/// `stop_when` said so, and a record has been written.
+struct Stopped {};
+
 /// Carries out one schedule with one stepper: a machine of few registers, each command checked
 /// against them before it is obeyed.
 class Driver {
  public:
-  Driver(Stepper& stepper, const SweepOptions& options);
-  Report run();
+  Driver(Stepper& stepper, const SweepOptions& options, const Layout& layout,
+         const RunContext* run = nullptr);
+
+  /// @throws Stopped in a run that is kept on disk
+  void run();
+  /// What has been done up to now.
+  Report report();
+
+  /// The bytes of a record, at most.
+  static std::size_t record_bytes(const Stepper& stepper);
 
  private:
   // The commands.
@@ -55,6 +76,14 @@ class Driver {
   void compare(Step at, std::uint64_t hash);
   void probe(Step at, std::span<const std::byte> state);
 
+  // The run on disk.
+  void set_up_tiers();
+  void begin();
+  void resume(const RunRecord& record, Step limit);
+  Slot keep_start(ResumePoint& point);
+  void write_record();
+  void safe_point();
+
   // Bookkeeping.
   struct Place {
     Tier* tier;
@@ -78,15 +107,18 @@ class Driver {
   Meter::Clock::time_point start_ = Meter::Clock::now();
   Step n_;  // steps of the run
   Layout layout_;
+  const RunContext* run_;
   Counts predicted_;
   Schedule schedule_;
   LookAhead ahead_;
+  bool looking_ = false;
   Guard guard_;
   Meter meter_;
-  Pool spare_;                    // x_{n-1} during the turn; otherwise a place to hash a state in
-  MemoryTier* memory_ = nullptr;  // the first of
-  std::vector<std::unique_ptr<Tier>> tiers_;  // the disk comes into being when it is used
-  std::vector<TierUse> snapshot_;             // for the progress callback
+  Pool spare_;  // x_{n-1} during the turn; otherwise a place to hash a state in
+  MemoryTier memory_;
+  std::unique_ptr<Tier> disk_;     // comes into being when it is used
+  std::vector<Tier*> tiers_;       // memory and perhaps disk; null until it is there
+  std::vector<TierUse> snapshot_;  // for the progress callback
 
   Step live_ = 0;            // the index of the stepper's state
   Step furthest_ = 0;        // the first pass has got here
@@ -100,10 +132,12 @@ class Driver {
   Step probe_at_ = unknown;  // index of probe_hash_: the last state hashed before the turn
   std::uint64_t probe_hash_ = 0;
 
-  bool watched_;    // somebody wants to know of progress
-  Step chunk_ = 1;  // steps that are run without looking at the clock, if watched
+  Step logged_ = 0;  // the steps below are in the log of the run
+  bool watched_;     // somebody wants to know of progress, or a record may be due
+  Step chunk_ = 1;   // steps that are run without looking at the clock, if watched
   Meter::Clock::time_point told_ = start_;
   Meter::Clock::time_point turned_ = start_;
+  Meter::Clock::time_point safe_ = start_;  // when the last record was written
   Report report_;
 };
 

@@ -26,7 +26,7 @@ namespace {
 
 }  // namespace
 
-Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options) {
+Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Bytes extra) {
   Layout layout;
   layout.row_bytes = stepper.max_state_bytes();
   layout.varying = stepper.state_size_varies();
@@ -36,7 +36,7 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options) {
   const Bytes budget = options.budget.memory;
   const Bytes slot = MemoryTier::bytes_per_slot(layout.row_bytes, layout.varying);
   layout.spare_row = true;
-  layout.fixed = MemoryTier::stride(layout.row_bytes);
+  layout.fixed = MemoryTier::stride(layout.row_bytes) + extra;
   if (options.guard == ReplayGuard::every_step) {
     layout.hashes = n != unknown ? n : static_cast<Step>(budget / 4 / Guard::bytes_per_step());
     layout.fixed += static_cast<Bytes>(layout.hashes) * Guard::bytes_per_step();

@@ -23,9 +23,10 @@ struct Layout {
 };
 
 /// Divides the budget. Memory first: of a run of known length only as many slots as it can use.
-/// @param n  steps, or unknown
+/// @param n      steps, or unknown
+/// @param extra  memory that is needed besides
 /// @throws BudgetError if the least does not fit
-Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options);
+Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Bytes extra = 0);
 
 /// The tiers that a schedule for this layout has.
 std::vector<TierSlots> tiers_of(const Layout& layout, const SweepOptions& options);

@@ -1,6 +1,15 @@
 #include "costate/sweep/stepper.hpp"
 
+#include "costate/core/error.hpp"
+
 namespace costate {
+namespace {
+
+[[noreturn]] void cannot_resume() {
+  throw Unsupported("this stepper does not save its progress, so its run cannot be resumed");
+}
+
+}  // namespace
 
 Step Stepper::advance_keeping(Step from, Step to, Pass pass, Rows rows) {
   for (Step k = from; k < to; ++k) {
@@ -15,6 +24,19 @@ void Stepper::reverse_kept(Step from, Step to, Rows rows) {
     load(rows[k - from]);
     reverse(k);
   }
+}
+
+void Stepper::save_progress(std::span<std::byte> /*out*/) const {
+  cannot_resume();
+}
+void Stepper::load_progress(std::span<const std::byte> /*in*/) {
+  cannot_resume();
+}
+void Stepper::save_step_log(Step /*from*/, Step /*to*/, std::span<std::byte> /*out*/) const {
+  cannot_resume();
+}
+void Stepper::load_step_log(Step /*from*/, Step /*to*/, std::span<const std::byte> /*in*/) {
+  cannot_resume();
 }
 
 }  // namespace costate

@@ -5,7 +5,9 @@
 namespace costate {
 
 Report sweep(Stepper& stepper, const SweepOptions& options) {
-  return detail::Driver(stepper, options).run();
+  detail::Driver driver(stepper, options, detail::lay_out(stepper, stepper.steps(), options));
+  driver.run();
+  return driver.report();
 }
 
 }  // namespace costate

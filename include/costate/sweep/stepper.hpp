@@ -82,6 +82,26 @@ class Stepper {
   /// `load` and `reverse`.
   virtual void reverse_kept(Step from, Step to, Rows rows);
 
+  // ----- To go on after an interruption (run.hpp). -----
+
+  /// The size of what `save_progress` writes; 0: the run cannot be resumed. May change while it
+  /// runs, up to the value before the sweep.
+  [[nodiscard]] virtual std::size_t progress_bytes() const { return 0; }
+
+  /// Copies out what the sweep has accumulated besides x: in the forward sweep the objective so
+  /// far, in the reverse sweep the objective, x̄ and all gradients.
+  /// @param out  progress_bytes() bytes
+  virtual void save_progress(std::span<std::byte> out) const;
+  /// The reverse, in a new process. In the forward sweep x was loaded before.
+  virtual void load_progress(std::span<const std::byte> in);
+
+  /// What is recorded of each step on the first pass and needed to replay it, such as t and h of an
+  /// adaptive method: bytes a step, 0 if nothing.
+  [[nodiscard]] virtual std::size_t step_log_bytes() const { return 0; }
+  /// The logs of the steps [from, to).
+  virtual void save_step_log(Step from, Step to, std::span<std::byte> out) const;
+  virtual void load_step_log(Step from, Step to, std::span<const std::byte> in);
+
  protected:
   Stepper() = default;
   Stepper(const Stepper&) = default;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "costate/core/step.hpp"
+#include "costate/storage/file_system.hpp"
+
+namespace costate::detail {
+
+/// What was recorded of each step, appended block by block. A block is a header of 40 bytes (magic,
+/// from, to, hash of the payload, hash of the header before) and the payload. Reading stops at the
+/// first block that is torn or out of order; the next append goes there.
+class StepLog {
+ public:
+  /// @param file  of any contents
+  StepLog(std::unique_ptr<File> file, std::size_t step_bytes);
+
+  /// Logs of the steps [0, steps()) are there.
+  [[nodiscard]] Step steps() const noexcept { return steps_; }
+  void append(Step from, Step to, std::span<const std::byte> logs);
+  /// The logs of [0, to).
+  void read(Step to, std::span<std::byte> out);
+  void sync() { file_->sync(); }
+
+ private:
+  template <typename Visit>
+  void scan(Visit visit);
+
+  std::unique_ptr<File> file_;
+  std::size_t step_bytes_;
+  Bytes end_ = 0;
+  Step steps_ = 0;
+};
+
+}  // namespace costate::detail
