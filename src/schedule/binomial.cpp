@@ -22,22 +22,60 @@ void require_chain(Step l, Slot s, Step least) {
   require(s >= (l > 1 || least > 0 ? 1 : 0), "the number of slots must be at least 1", s);
 }
 
-// Adds to `traffic` what one reversal of beta(c, r) steps does, or of beta(c, r) + beta(c-1, r)
-// steps if `sum`: both split into two of their kind, (c, r-1) to the left and (c-1, r) to the
-// right, so height j is written binom(r+j-1, j) times. A checkpoint is read once a split, r or r+1
-// times: the reads follow from summing over the r' that the right parts of the height below have.
-void add_regular(std::vector<Traffic>& traffic, std::size_t height, Slot c, Step r, bool sum,
-                 bool start_is_kept) {
-  if (c < 1 || (r < 1 && !sum)) return;
-  for (Slot j = 0; j < c && height < traffic.size(); ++j, ++height) {
-    // binom(r+j-1, j) parts start at height j; with r' splits each, sum r' = binom(r+j, j+1).
-    const Step parts = j == 0 ? 1 : beta(j, r - 1);
-    const Step splits = saturating_add(beta(j + 1, r - 1), sum ? parts : 0);
-    Traffic& here = traffic[height];
-    here.writes = saturating_add(here.writes, j == 0 && start_is_kept ? 0 : parts);
-    here.reads = saturating_add(here.reads, splits);
+// Collects regular parts of a reversal, to count what they do all at once.
+//
+// A part of beta(c, r) steps splits into (c, r-1) to the left and (c-1, r) to the right, so it has
+// binom(r+j-1, j) parts that start j checkpoints higher: the coefficients of 1/(1-x)^r. Each of
+// these is read once a split, which it has as many of as there are parts one higher. A part of
+// beta(c, r) + beta(c-1, r) steps splits into its own kind and into as many parts, each with one
+// split more.
+class RegularParts {
+ public:
+  explicit RegularParts(Slot heights) : heights_(static_cast<std::size_t>(heights)) {}
+
+  void add(std::size_t height, Step r, bool sum) {
+    if (height < heights_ && (r > 0 || (sum && r == 0))) starts_.push_back({r, height, sum});
   }
-}
+
+  // What the parts write and read at each height, their own starts included.
+  [[nodiscard]] std::vector<Traffic> traffic() {
+    std::vector<Step> parts(heights_ + 1, 0);  // one height more: its parts are the splits below
+    std::vector<Step> sums(heights_ + 1, 0);   // those of the second kind alone
+    std::vector<Step> starts(heights_ + 1, 0);
+    std::sort(starts_.begin(), starts_.end(),
+              [](const Start& a, const Start& b) { return a.r > b.r; });
+    // Horner's rule: division by 1-x is summation.
+    Step r = starts_.empty() ? 0 : starts_.front().r;
+    for (auto next = starts_.begin();; --r) {
+      for (; next != starts_.end() && next->r == r; ++next) {
+        parts[next->height] += 1;
+        starts[next->height] += 1;
+        if (next->sum) sums[next->height] += 1;
+      }
+      if (r == 0) break;
+      for (std::size_t j = 1; j <= heights_; ++j) {
+        parts[j] = saturating_add(parts[j], parts[j - 1]);
+        sums[j] = saturating_add(sums[j], sums[j - 1]);
+      }
+    }
+    std::vector<Traffic> all(heights_);
+    for (std::size_t j = 0; j < heights_; ++j) {
+      const Step above = parts[j + 1];
+      const Step splits = above == saturated ? above : above - starts[j + 1];
+      all[j] = {parts[j], saturating_add(splits, sums[j])};
+    }
+    return all;
+  }
+
+ private:
+  struct Start {
+    Step r;
+    std::size_t height;
+    bool sum;
+  };
+  std::size_t heights_;
+  std::vector<Start> starts_;
+};
 
 }  // namespace
 
@@ -48,6 +86,10 @@ Step beta(Slot s, Step r) noexcept {
   Step value = 1;  // binom(many + i, i): grows with i, so that it fits if the last one does
   for (Step i = 1; i <= few; ++i) {
     if (many > saturated - i) return saturated;
+    if (value <= saturated / (many + i)) {
+      value = value * (many + i) / i;
+      continue;
+    }
     const Step divisor = i / std::gcd(value, i);
     const Step factor = (many + i) / divisor;
     value = saturating_multiply(value / (i / divisor), factor);
@@ -112,37 +154,47 @@ std::vector<Traffic> binomial_traffic(Step l, Slot s) {
   require_chain(l, s, 0);
   if (l <= 1) return {};
   Slot c = std::min<Slot>(s, l - 1);
+  if (c == l - 1) return std::vector<Traffic>(static_cast<std::size_t>(c), Traffic{1, 1});
+  // Every split leaves at most one part that is not regular: follow it, counting its own start and
+  // splits here. The left parts begin at a checkpoint that is written already.
+  RegularParts regular(c);
   std::vector<Traffic> traffic(static_cast<std::size_t>(c));
-  // Every split leaves at most one part that is not regular: follow it.
   std::size_t height = 0;
-  bool start_is_kept = false;
+  Step r = repetitions(l, c);
+  traffic[0].writes = 1;
   while (l > 1) {
     Traffic& here = traffic[height];
-    if (!start_is_kept) here.writes = saturating_add(here.writes, 1);
-    start_is_kept = true;
     if (c == 1) {
       here.reads = saturating_add(here.reads, l - 1);
       break;
     }
-    here.reads = saturating_add(here.reads, 1);
-    const Step r = repetitions(l, c);
+    here.reads += 1;
+    while (beta(c, r - 1) >= l) --r;
     const Step top = beta(c, r - 1);
     const Step second = beta(c - 1, r - 1);
     const Step third = beta(c - 2, r - 1);
-    if (l <= saturating_add(top, third)) {  // left beta(c, r-2) steps, regular
-      add_regular(traffic, height, c, r - 2, false, true);
-      l -= std::max<Step>(1, beta(c, r - 2));
-    } else if (l >= saturating_add(saturating_add(top, second), third)) {  // left beta(c, r-1)
-      add_regular(traffic, height, c, r - 1, false, true);
+    if (l <= saturating_add(top, third)) {
+      const Step left = beta(c, r - 2);
+      if (left > 1) regular.add(height, r - 2, false);
+      if (left > 1) here.writes -= 1;
+      l -= std::max<Step>(1, left);
+    } else if (l >= saturating_add(saturating_add(top, second), third)) {
+      if (top > 1) regular.add(height, r - 1, false);
+      if (top > 1) here.writes -= 1;
       l -= top;
-    } else {  // right beta(c-1, r-1) + beta(c-2, r-1) steps, regular
-      add_regular(traffic, height + 1, c - 1, r - 1, true, false);
+    } else {
+      regular.add(height + 1, r - 1, true);
       l -= second + third;
       continue;
     }
     ++height;
     --c;
-    start_is_kept = false;
+    if (l > 1) traffic[height].writes += 1;
+  }
+  const std::vector<Traffic> rest = regular.traffic();
+  for (std::size_t j = 0; j < traffic.size(); ++j) {
+    traffic[j].writes = saturating_add(traffic[j].writes, rest[j].writes);
+    traffic[j].reads = saturating_add(traffic[j].reads, rest[j].reads);
   }
   return traffic;
 }

@@ -84,19 +84,30 @@ Counts revolve_counts(Step n, const std::vector<TierSlots>& tiers) {
   counts.records = n;
   counts.advances = binomial_advances(n, c);
   counts.max_runs = n > 1 ? repetitions(n, c) : 0;
+  const bool by_height = needed.size() > 1 && c < n - 1;
   std::vector<Traffic> traffic;
-  if (needed.size() > 1) traffic = binomial_traffic(n, c);
+  if (by_height) {
+    constexpr Slot most = 10'000'000;
+    if (c > most) {
+      throw InvalidArgument("several tiers of together " + std::to_string(c) +
+                            " slots are counted one by one, but at most " + std::to_string(most));
+    }
+    traffic = binomial_traffic(n, c);
+  }
   Slot end = c;
   for (const TierSlots& tier : needed) {  // from the top of the stack downwards
     TierCounts count{tier.name, tier.slots, tier.slots, 0, 0};
-    if (needed.size() == 1) {
-      count.writes = binomial_writes(n, c);
-      count.reads = std::max<Step>(0, n - 1);
-    }
-    for (Slot height = end - tier.slots; needed.size() > 1 && height < end; ++height) {
+    for (Slot height = end - tier.slots; by_height && height < end; ++height) {
       const Traffic& here = traffic[static_cast<std::size_t>(height)];
       count.writes = saturating_add(count.writes, here.writes);
       count.reads = saturating_add(count.reads, here.reads);
+    }
+    if (!by_height && c == std::max<Step>(0, n - 1)) {  // every state is written and read once
+      count.writes = tier.slots;
+      count.reads = tier.slots;
+    } else if (!by_height) {
+      count.writes = binomial_writes(n, c);
+      count.reads = n - 1;
     }
     end -= tier.slots;
     counts.tiers.push_back(std::move(count));

@@ -167,8 +167,9 @@ TEST_CASE("Advances and writes are the least, for every split allowed", "[schedu
 }
 
 TEST_CASE("The traffic by height adds up", "[schedule][property]") {
-  const Slot s = GENERATE(1, 2, 3, 5, 8, 13);
-  for (const Step l : {2, 3, 5, 17, 100, 999, 12345, 1'000'000'007}) {
+  const Slot s = GENERATE(1, 2, 3, 5, 8, 13, 1000);
+  for (const Step l : {Step{2}, Step{3}, Step{5}, Step{17}, Step{100}, Step{999}, Step{12345},
+                       Step{1'000'000'007}, Step{1'000'000'000'000}}) {
     CAPTURE(l, s);
     Step writes = 0;
     Step reads = 0;

@@ -87,7 +87,7 @@ struct Traffic {
 
 /// The traffic of each height of the stack of checkpoints, the height of `x_0` first; shape
 /// (min(s, l-1)), empty if l <= 1. Counted without running through the schedule, in
-/// O((r + s) s) operations, r = `repetitions(l, s)`.
+/// O(r s) operations, r = `repetitions(l, s)`.
 /// @throws InvalidArgument as `binomial_advances`
 [[nodiscard]] std::vector<Traffic> binomial_traffic(Step l, Slot s);
 
