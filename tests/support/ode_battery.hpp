@@ -24,8 +24,9 @@ using costate::Step;
 using oracle::Complex;
 using oracle::ComplexVector;
 
-// J = sin(y_1) y_n p_1 at the end + the integral of y_1² p_last cos t + y_1³ at `seen`.
-struct Objective {
+// J = sin(y_1) y_n p_1 at the end + y_1³ at `seen` [+ the integral of y_1² p_last cos t].
+template <bool Integral>
+struct BasicObjective {
   std::vector<double> seen = {};
 
   template <class Y, class P>
@@ -50,11 +51,12 @@ struct Objective {
     p_bar[0] += std::sin(y[0]) * y[last];
   }
   template <class Y, class P>
-  double integrand(double t, const Y& y, const P& p) const {
+  double integrand(double t, const Y& y, const P& p) const requires Integral {
     return g(t, y, p);
   }
   template <class Y, class P>
-  void integrand_gradient(double t, const Y& y, const P& p, Y& y_bar, P& p_bar) const {
+  void integrand_gradient(double t, const Y& y, const P& p, Y& y_bar,
+                          P& p_bar) const requires Integral {
     y_bar[0] += 2 * y[0] * p[p.size() - 1] * std::cos(t);
     p_bar[p.size() - 1] += y[0] * y[0] * std::cos(t);
   }
@@ -69,8 +71,11 @@ struct Objective {
   }
 };
 
+using Objective = BasicObjective<true>;
+using NoIntegralObjective = BasicObjective<false>;
+
 // The objective by a textbook integrator: `textbook(f, times, y, p, integrand)` returns the states
-// at all times and the integral.
+// at all times and the integral, 0 if there is none.
 struct Trajectory {
   std::vector<ComplexVector> y;
   Complex integral;
@@ -105,13 +110,13 @@ Eigen::VectorXd flat(const Result& g) {
 
 // Value and gradient against complex steps. `roundings` bounds what the two computations may
 // differ by, in units of 1e-16 relative to the norm.
-template <class F, class Method, class Textbook>
+template <class F, class O = Objective, class Method, class Textbook>
 void check_against_textbook(const Method& method, const Textbook& textbook,
                             const std::vector<double>& times, const std::vector<double>& seen,
                             const typename F::State& y0, const typename F::Parameters& p,
                             double roundings) {
   const auto result = costate::value_and_gradient(
-      F{}, method, Objective{seen}, {.t0 = times.front(), .t1 = times.back(), .y0 = y0, .p = p});
+      F{}, method, O{seen}, {.t0 = times.front(), .t1 = times.back(), .y0 = y0, .p = p});
   REQUIRE(result.times() == times);
 
   const ComplexVector y = y0.template cast<Complex>();
@@ -129,11 +134,11 @@ void check_against_textbook(const Method& method, const Textbook& textbook,
 }
 
 // J(x + e d) - J(x) - e dJ·d shrinks by 4 when e is halved.
-template <class F, class Method>
+template <class F, class O = Objective, class Method>
 void check_taylor(const Method& method, double t0, double t1, const typename F::State& y0,
                   const typename F::Parameters& p) {
   const auto gradient =
-      costate::value_and_gradient(F{}, method, Objective{}, {.t0 = t0, .t1 = t1, .y0 = y0, .p = p});
+      costate::value_and_gradient(F{}, method, O{}, {.t0 = t0, .t1 = t1, .y0 = y0, .p = p});
   typename F::State dy = y0;
   typename F::Parameters dp = p;
   for (Eigen::Index i = 0; i < dy.size(); ++i) dy[i] = 0.5 - static_cast<double>(i % 3);
@@ -142,7 +147,7 @@ void check_taylor(const Method& method, double t0, double t1, const typename F::
   const auto remainder = [&](double e) {
     const typename F::State y = y0 + e * dy;
     const typename F::Parameters q = p + e * dp;
-    return costate::value(F{}, method, Objective{}, {.t0 = t0, .t1 = t1, .y0 = y, .p = q}).value -
+    return costate::value(F{}, method, O{}, {.t0 = t0, .t1 = t1, .y0 = y, .p = q}).value -
            gradient.value - e * slope;
   };
   // The third-order term changes the ratio by e times a number of order one; rounding is 1e-16
@@ -159,11 +164,12 @@ inline std::vector<std::uint64_t> bits(double value, const Eigen::VectorXd& grad
 
 // Slots 1, 2, 3, 5, n: bits of value and gradient; the guard looks at every step if their number is
 // known.
-template <class F, class Method>
+template <class F, class O = Objective, class Method>
 void check_bits(const Method& method, double t0, double t1, const typename F::State& y0,
                 const typename F::Parameters& p, const std::vector<double>& seen = {}) {
-  const Objective objective{seen};
-  costate::OdeStepper<F, Method, Objective> probe(F{}, method, objective, t0, t1, y0, p);
+  const F f{};
+  const O objective{seen};
+  costate::OdeStepper<F, Method, O> probe(f, method, objective, t0, t1, y0, p);
   const std::size_t state = probe.state_bytes();
   const auto whole =
       costate::value_and_gradient(F{}, method, objective, {.t0 = t0, .t1 = t1, .y0 = y0, .p = p});
@@ -191,12 +197,11 @@ struct Orders {
   double value;
   double gradient;
 };
-template <class F, class MakeMethod>
+template <class F, class O = Objective, class MakeMethod>
 Orders orders(const MakeMethod& method, double t0, double t1, const typename F::State& y0,
               const typename F::Parameters& p, Step steps) {
   const auto run = [&](Step n) {
-    return costate::value_and_gradient(F{}, method(n), Objective{},
-                                       {.t0 = t0, .t1 = t1, .y0 = y0, .p = p});
+    return costate::value_and_gradient(F{}, method(n), O{}, {.t0 = t0, .t1 = t1, .y0 = y0, .p = p});
   };
   const auto a = run(steps);
   const auto b = run(2 * steps);
