@@ -276,3 +276,16 @@ TEST_CASE("C28: multistep methods stay between t0 and t1", "[ode][property]") {
   battery::check_inside(AdamsBashforth3{.h = 0.07});
   battery::check_inside(Leapfrog{.filter = 0.1, .h = 0.07});
 }
+
+TEST_CASE("verify proves multistep methods", "[ode][property]") {
+  const auto check = [](const auto& method) {
+    const Verification result =
+        verify(problems::LotkaVolterra{}, method, battery::Objective{{0.33, 1}},
+               {.t0 = 0, .t1 = 1, .y0 = lv_start, .p = lv_rates});
+    INFO(to_string(result));
+    CHECK(result.ok);
+  };
+  check(AdamsBashforth2{.steps = 20});
+  check(AdamsBashforth3{.h = 0.07});
+  check(Leapfrog{.filter = 0.1, .steps = 20});
+}

@@ -229,3 +229,15 @@ TEST_CASE("Splittings that cannot be methods are refused", "[integrate][unit]") 
   verlet.drift = {0, 1};
   CHECK_FALSE(consistent(verlet));
 }
+
+TEST_CASE("verify proves symplectic methods", "[ode][property]") {
+  const auto check = [](const auto& method, const auto& objective) {
+    const Verification result =
+        verify(Small{}, method, objective, {.t0 = 0, .t1 = 2, .y0 = small_start, .p = rates});
+    INFO(to_string(result));
+    CHECK(result.ok);
+  };
+  check(SymplecticEuler{.steps = 20}, battery::Objective{{0.33, 1}});
+  check(StoermerVerlet{.h = 0.09}, battery::Objective{{0.33, 1}});
+  check(Yoshida4{.steps = 20}, NoIntegralObjective{{0.33, 1}});
+}

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 
+#include "costate/integrate/make_kernel.hpp"
 #include "costate/integrate/problem.hpp"
 #include "costate/ode/objective.hpp"
 #include "costate/ode/observation_list.hpp"
@@ -37,8 +38,10 @@ Tangent tangent(const F& problem, const Method& method, const O& objective, cons
   using State = typename F::State;
   using Parameters = typename F::Parameters;
   const ValueOf<F> forward = value(problem, method, objective, run);
-  typename Method::template Kernel<F, O> kernel(problem, objective, run.p, run.y0.size());
+  auto kernel = make_kernel(problem, method, objective, run.p, run.y0.size());
   State y = run.y0;
+  if constexpr (requires { kernel.start(y); }) kernel.start(y);
+  if constexpr (requires { kernel.begin_tangent(); }) kernel.begin_tangent();
   State dy = direction.dy0;
   const Parameters& dp = direction.dp;
   State y_bar = y;

@@ -113,7 +113,12 @@ Verification verify(const F& problem, const Method& method, const O& objective, 
       {"gradient", true,
        "finite, " + std::to_string(n) + " steps, " + std::to_string(base.rejected) + " rejected"});
   const bool adaptive = method.control().adaptive();
-  const Method fixed = adaptive ? Method::on_grid(base.times()) : method;
+  const Method fixed = [&] {
+    if constexpr (requires { Method::on_grid(base.times()); }) {
+      if (adaptive) return Method::on_grid(base.times());
+    }
+    return method;
+  }();
 
   Numbers numbers(options.seed);
   DirectionOf<F> d;
@@ -172,7 +177,9 @@ Verification verify(const F& problem, const Method& method, const O& objective, 
                        format_bytes(r.report.memory_peak)};
     });
   };
-  const std::size_t row = static_cast<std::size_t>(run.y0.size()) * sizeof(Scalar);
+  const std::size_t row =
+      OdeStepper<F, Method, O>(problem, fixed, objective, run.t0, run.t1, run.y0, run.p)
+          .state_bytes();
   std::vector<Slot> slots{1,     2, 3, 5, static_cast<Slot>(std::sqrt(static_cast<double>(n))),
                           n / 2, n};
   std::sort(slots.begin(), slots.end());
