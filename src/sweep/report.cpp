@@ -21,7 +21,9 @@ std::string to_string(const Report& report) {
   if (report.predicted.steps != unknown) {
     out += " (predicted " + std::to_string(report.predicted.advances) + ")";
   }
-  out += ", " + std::to_string(report.reverses) + " reverse steps\n";
+  out += ", " + std::to_string(report.reverses) + " reverse steps";
+  if (report.back_steps > 0) out += ", " + std::to_string(report.back_steps) + " steps back";
+  out += "\n";
   out += "memory     " + format_bytes(report.memory_peak) + " at most, of " +
          format_bytes(report.memory_budget) + "\n";
   for (const TierUse& tier : report.tiers) {

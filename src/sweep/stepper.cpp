@@ -39,4 +39,8 @@ void Stepper::load_step_log(Step /*from*/, Step /*to*/, std::span<const std::byt
   cannot_resume();
 }
 
+void Stepper::step_back(Step /*from*/, Step /*to*/) {
+  throw Unsupported("this simulation cannot step back");
+}
+
 }  // namespace costate

@@ -13,6 +13,7 @@
 #include <Eigen/Core>
 
 #include "costate/core/error.hpp"
+#include "costate/integrate/make_kernel.hpp"
 #include "costate/integrate/one_instance.hpp"
 #include "costate/integrate/problem.hpp"
 #include "costate/integrate/step_control.hpp"
@@ -64,6 +65,7 @@ class OdeStepper final : public Stepper {
       steps_ = grid_.steps();
       observations_.bind(grid_);
     }
+    if constexpr (requires { kernel_.start(y_); }) kernel_.start(y_);
   }
 
   // ----- Stepper -----
@@ -94,6 +96,20 @@ class OdeStepper final : public Stepper {
   void reverse(Step k) override { run_back(k, k + 1, {}); }
 
   void reverse_kept(Step from, Step to, Rows rows) override { run_back(from, to, view(rows)); }
+
+  [[nodiscard]] bool can_step_back() const override { return steps_back; }
+  void step_back(Step from, Step to) override {
+    if constexpr (steps_back) {
+      for (Step end = from; end > to;) {
+        const Step k = std::max(to, end - block);
+        grid_.fill(k, end, intervals_.data());
+        kernel_.step_back(intervals_.data(), end - k, y_);
+        end = k;
+      }
+    } else {
+      Stepper::step_back(from, to);
+    }
+  }
 
   [[nodiscard]] std::size_t state_bytes() const override {
     if constexpr (has_history) return kernel_.state_bytes();
@@ -143,18 +159,11 @@ class OdeStepper final : public Stepper {
   using Kernel = typename Method::template Kernel<F, O>;
   using StateRows = typename Kernel::StateRows;
   static constexpr Step block = 64;  // steps for which times are fetched at once
+  static constexpr bool steps_back = requires(Kernel & kernel, const Interval* s, State& y) {
+    kernel.step_back(s, Step{1}, y);
+  };
   // The next step reads more than y: the kernel holds, saves and loads it, and its adjoint.
   static constexpr bool has_history = requires(Kernel & kernel) { kernel.begin_adjoint(); };
-
-  static Kernel make_kernel(const F& f, const Method& method, const O& objective,
-                            const Parameters& p, Eigen::Index size) {
-    if constexpr (std::is_constructible_v<Kernel, const F&, const Method&, const O&,
-                                          const Parameters&, Eigen::Index>) {
-      return Kernel(f, method, objective, p, size);
-    } else {
-      return Kernel(f, objective, p, size);
-    }
-  }
 
   static const State& checked(const State& y0, const Parameters& p) {
     if (y0.size() == 0) throw InvalidArgument("the initial state has no entries");

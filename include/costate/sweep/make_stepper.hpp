@@ -20,6 +20,7 @@
 /// | `turn(n)`                                          | x̄ = derivative of the objective at x_n |
 /// | `state()`, or `state_bytes()`, `save`, `load`      | what the next step reads               |
 /// | `steps()`, or none                                 | n; none: unknown                       |
+/// | `step_back(k)`, or none                            | x_{k+1} → x_k to the last bit          |
 ///
 /// `advance` returns the index reached, or nothing if that is always `to`; `step` returns whether
 /// the step was made, or nothing if it always is. `state()` returns something that std::span takes,
@@ -56,6 +57,11 @@ concept HasStep = requires(Model& m, Step k) {
 }
 || requires(Model& m, Step k, Pass pass) {
   m.step(k, pass);
+};
+
+template <typename Model>
+concept HasStepBack = requires(Model& m, Step k) {
+  m.step_back(k);
 };
 
 }  // namespace detail
@@ -130,6 +136,15 @@ class StepperOf final : public Stepper {
       return model_->steps();
     } else {
       return unknown;
+    }
+  }
+
+  [[nodiscard]] bool can_step_back() const override { return detail::HasStepBack<Model>; }
+  void step_back(Step from, Step to) override {
+    if constexpr (detail::HasStepBack<Model>) {
+      for (Step k = from - 1; k >= to; --k) model_->step_back(k);
+    } else {
+      Stepper::step_back(from, to);
     }
   }
 

@@ -15,8 +15,9 @@ struct Report {
   std::string schedule;  ///< name of the schedule
   Step steps = 0;        ///< n
   Step advances = 0;     ///< forward steps run untaped (docs/counting.md)
-  Counts predicted;   ///< what the plan said; `predicted.steps` is `unknown` without a prediction
-  Step reverses = 0;  ///< reverse steps, n
+  Counts predicted;     ///< what the plan said; `predicted.steps` is `unknown` without a prediction
+  Step reverses = 0;    ///< reverse steps, n
+  Step back_steps = 0;  ///< steps undone by a simulation that can step back
   std::vector<TierUse> tiers;  ///< writes, reads, bytes and seconds of each
 
   Bytes memory_budget = 0;  ///< bytes of memory that could be used

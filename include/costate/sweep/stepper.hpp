@@ -82,6 +82,13 @@ class Stepper {
   /// `load` and `reverse`.
   virtual void reverse_kept(Step from, Step to, Rows rows);
 
+  /// Whether `step_back` works. A sweep of such a simulation stores no states.
+  [[nodiscard]] virtual bool can_step_back() const { return false; }
+
+  /// x_from → x_to, to <= from: undoes steps that were made, to the last bit, and leaves x̄ alone.
+  /// @throws Unsupported unless overridden
+  virtual void step_back(Step from, Step to);
+
   // ----- To go on after an interruption (run.hpp). -----
 
   /// The size of what `save_progress` writes; 0: the run cannot be resumed. May change while it

@@ -41,6 +41,10 @@ struct SweepOptions {
 /// kept online and the rest is planned when the end is reached. The result does not depend on the
 /// budget, bit for bit.
 ///
+/// A simulation that can step back is run to its end and then back, one step at a time, and nothing
+/// is stored; the guard compares states on the way back with hashes of the first pass, that of x_0
+/// among them. A schedule in the options overrides this.
+///
 /// After an exception the stepper is where the exception left it; a new sweep may start once x_0 is
 /// live again.
 ///
