@@ -10,6 +10,7 @@
 #include "costate/schedule/disk.hpp"
 #include "costate/schedule/hierarchical.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/mixed.hpp"
 #include "costate/schedule/multistage.hpp"
 #include "costate/schedule/online.hpp"
 #include "costate/schedule/online_thinned.hpp"
@@ -48,9 +49,22 @@ Plan plan_recompute_all(const Costs& costs, Step n) {
 }
 
 Plan plan_weighted(const Costs& costs, Step n) {
-  if (costs.weights.empty())
+  if (costs.weights.empty()) {
     throw InvalidArgument("all steps cost the same: weights are not given");
+  }
   return weighted(costs, n);
+}
+
+Plan plan_mixed(const Costs& costs, Step n) {
+  constexpr Step most = 10'000'000;
+  if (costs.tape_bytes == 0) {
+    throw InvalidArgument("no tape can be kept: its size is not given");
+  }
+  if (n > most) {
+    throw InvalidArgument("a mixed plan is made for at most " + std::to_string(most) +
+                          " steps, not " + std::to_string(n));
+  }
+  return mixed(costs, n);
 }
 
 Plan plan_online_schedule(Schedule schedule, const Costs& costs, Step n) {
@@ -76,6 +90,7 @@ struct Entry {
   Family family;
   Make make;
   bool weighs = false;  // plans with the weight of every step
+  bool tapes = false;   // keeps tapes, too
 };
 
 const std::vector<Entry>& entries() {
@@ -90,26 +105,37 @@ const std::vector<Entry>& entries() {
       {{"disk-revolve", "the optimum if the disk holds all that is wanted"}, disk_revolve},
       {{"hierarchical", "the optimum for tiers of any room and cost"}, hierarchical},
       {{"weighted", "steps of unequal cost"}, plan_weighted, true},
+      {{"mixed", "states or tapes are kept, whichever saves more"}, plan_mixed, false, true},
       {{"online", "length unknown: nearly the least advances", true}, plan_online},
       {{"online-thinned", "length unknown: evenly thinned checkpoints", true}, plan_thinned},
   };
   return all;
 }
 
+// What all steps together cost.
+double one_run(const Costs& costs, Step n) {
+  return costs.weights.empty() ? static_cast<double>(n) * costs.step
+                               : std::accumulate(costs.weights.begin(), costs.weights.end(), 0.0);
+}
+
 Plan make(const Entry& entry, const Costs& costs, Step n) {
   const PlanningTime time;
-  if (entry.weighs) return entry.make(costs, n);
-  Costs uniform = costs;
-  if (!costs.weights.empty()) {
-    uniform.weights.clear();
-    uniform.step = std::accumulate(costs.weights.begin(), costs.weights.end(), 0.0) /
-                   static_cast<double>(costs.weights.size());
-    if (uniform.step == 0) uniform.step = costs.step;
+  const bool even = costs.weights.empty() || entry.weighs;
+  Costs planned = costs;
+  if (!even) {
+    planned.weights.clear();
+    const double mean = one_run(costs, n) / static_cast<double>(std::max<Step>(n, 1));
+    if (mean > 0) planned.step = mean;
   }
-  Plan made = entry.make(uniform, n);
-  if (!costs.weights.empty()) {
-    made.cost = interpret_cost(made.schedule, costs, {.steps = n});
+  Plan made = entry.make(planned, n);
+  if (!even) {
+    made.cost = interpret_cost(made.schedule, costs, options_for(made.schedule, costs, n));
     made.lower_bound = least_cost(costs, n);
+  }
+  // A state in the place of each tape that is kept makes a schedule without tapes, with one more
+  // advance for each step at most.
+  if (costs.tape_bytes > 0 && !(even && entry.tapes)) {
+    made.lower_bound = std::max(0.0, made.lower_bound - one_run(costs, n));
   }
   return time.stop(std::move(made));
 }
@@ -169,6 +195,14 @@ const std::vector<Family>& families() {
     return names;
   }();
   return all;
+}
+
+InterpretOptions options_for(const Schedule& schedule, const Costs& costs, Step n) {
+  InterpretOptions options{.steps = n};
+  if (schedule.name() == "mixed" && costs.state_bytes > 0 && costs.tape_bytes > 0) {
+    options.tape_slots = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
+  }
+  return options;
 }
 
 Plan plan(const std::string& family, const Costs& costs, Step n) {

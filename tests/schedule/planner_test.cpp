@@ -35,6 +35,10 @@ TEST_CASE("Every family keeps its word for any costs, weights, sizes and slots",
     if (trial % 3 == 0) {
       for (Step k = 0; k < n; ++k) costs.weights.push_back(whole(0, 64) / 8.0);
     }
+    if (trial % 4 == 0) {
+      costs.state_bytes = 8;
+      costs.tape_bytes = static_cast<Bytes>(whole(1, 32));
+    }
     for (int i = whole(1, 2); i > 0; --i) {
       costs.tiers.push_back({.name = std::to_string(i),
                              .slots = whole(0, 3) == 0 ? unbounded : whole(1, 9),
@@ -46,8 +50,9 @@ TEST_CASE("Every family keeps its word for any costs, weights, sizes and slots",
       for (const Plan& made : choice.plans) {
         CAPTURE(trial, n, made.schedule.name());
         // Weights are whole eighths, so sums of them are exact.
-        CHECK(interpret_cost(made.schedule, costs, {.steps = n}) == made.cost);
-        CHECK(interpret(made.schedule, {.steps = n}) == made.counts);
+        const InterpretOptions options = options_for(made.schedule, costs, n);
+        CHECK(interpret_cost(made.schedule, costs, options) == made.cost);
+        CHECK(interpret(made.schedule, options) == made.counts);
         CHECK(made.lower_bound <= made.cost);
         CHECK(choice.best().cost <= made.cost);
       }
@@ -84,6 +89,20 @@ TEST_CASE("The choice depends on what the disk costs", "[schedule][unit]") {
   const Choice dear = choose(costs, 1000);
   CHECK(dear.best().counts.tiers[1].writes == 0);
   CHECK(dear.best().counts.advances == binomial_advances(1000, 4));
+}
+
+TEST_CASE("Tapes are kept where they save more than states", "[schedule][golden]") {
+  Costs costs;
+  costs.state_bytes = 100;
+  costs.tape_bytes = 200;
+  costs.tiers = {{.slots = 8}};
+  // 60 steps, 8 units, 2 stages, a tape without the next state: 98 recomputed steps.
+  const Choice choice = choose(costs, 60);
+  CHECK(choice.best().schedule.name() == "mixed");
+  CHECK(choice.best().counts.forward_evaluations() == 98 + 60);
+  CHECK(choice.plans[1].schedule.name() == "revolve");
+  // The bound of the others allows for the tapes that they do not keep.
+  CHECK(choice.plans[1].lower_bound <= choice.best().cost);
 }
 
 TEST_CASE("Very long runs are compared at once", "[schedule][unit]") {

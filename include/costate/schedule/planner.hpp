@@ -6,6 +6,7 @@
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
 #include "costate/schedule/costs.hpp"
+#include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/plan.hpp"
 
 /// @file
@@ -29,6 +30,10 @@ struct Family {
 /// @throws InvalidArgument if there is no such family, if it cannot serve these costs, or if the
 ///         costs are not valid (see `check`)
 [[nodiscard]] Plan plan(const std::string& family, const Costs& costs, Step n);
+
+/// How a schedule that was planned with these costs is to be interpreted: a tape takes as many
+/// slots as states of its size.
+[[nodiscard]] InterpretOptions options_for(const Schedule& schedule, const Costs& costs, Step n);
 
 /// A family that does not apply.
 struct Unfit {
