@@ -13,7 +13,7 @@
 namespace costate::cli {
 namespace {
 
-constexpr std::array<const char*, 4> tier_colours = {blue, orange, green, purple};
+constexpr std::array<const char*, 4> tier_colours = {blue, orange, purple, grey};
 constexpr int most_actions = 20000;
 
 struct Stroke {
@@ -23,6 +23,7 @@ struct Stroke {
 // What is drawn, in steps and units of cost.
 struct Sketch {
   std::vector<Stroke> advances;
+  std::vector<Stroke> records;  // whose tape is kept; otherwise part of the reverse step
   std::vector<Stroke> reverses;
   std::vector<std::pair<std::size_t, Stroke>> checkpoints;  // with their tier
   double end = 0;                                           // time
@@ -37,13 +38,22 @@ Sketch sketch(const Plan& plan, const Costs& costs) {
   const auto weight = [&costs](Step k) {
     return costs.weights.empty() ? costs.step : costs.weights[static_cast<std::size_t>(k)];
   };
-  const double own = costs.record + costs.reverse;
+  Step recorded = unknown;  // a step whose tape is live, not yet drawn
   for_each_action(plan, [&](const Action& action) {
     if (++actions > most_actions) {
       throw InvalidArgument("a schedule of more than " + std::to_string(most_actions) +
                             " actions is too long to be drawn");
     }
-    if (const auto* advance = std::get_if<Advance>(&action)) {
+    const auto* reverse = std::get_if<Reverse>(&action);
+    if (recorded != unknown && reverse == nullptr && !std::holds_alternative<Turn>(action)) {
+      const auto x = static_cast<double>(recorded);
+      drawn.records.push_back({x, time, x + 1, time + costs.record});
+      time += costs.record;
+      recorded = unknown;
+    }
+    if (const auto* record = std::get_if<Record>(&action)) {
+      recorded = record->step;
+    } else if (const auto* advance = std::get_if<Advance>(&action)) {
       double spent = 0;
       for (Step k = advance->from; k < advance->to; ++k) spent += weight(k);
       drawn.advances.push_back({static_cast<double>(advance->from), time,
@@ -59,8 +69,9 @@ Sketch sketch(const Plan& plan, const Costs& costs) {
       held.erase(drop->slot);
       const auto x = static_cast<double>(at);
       drawn.checkpoints.push_back({schedule.tier_of(drop->slot), {x, since, x, time}});
-    } else if (const auto* reverse = std::get_if<Reverse>(&action)) {
-      const double spent = own > 0 ? own : costs.step;
+    } else if (reverse != nullptr) {
+      const double spent = costs.reverse + (recorded == reverse->step ? costs.record : 0);
+      recorded = unknown;
       const auto x = static_cast<double>(reverse->step);
       drawn.reverses.push_back({x + 1, time, x, time + spent});
       time += spent;
@@ -105,6 +116,7 @@ std::string draw_schedule(const Plan& plan, const Costs& costs) {
   };
   entry("advance", black);
   entry("reverse", red);
+  if (!drawn.records.empty()) entry("taped and kept", green);
   for (std::size_t i = 0; i < plan.counts.tiers.size(); ++i) {
     entry("kept: " + plan.counts.tiers[i].name, tier_colours[i % tier_colours.size()]);
   }
@@ -131,6 +143,9 @@ std::string draw_schedule(const Plan& plan, const Costs& costs) {
   }
   for (const Stroke& stroke : drawn.advances) {
     svg.line(x(stroke.x1), y(stroke.t1), x(stroke.x2), y(stroke.t2), black, 1.1);
+  }
+  for (const Stroke& stroke : drawn.records) {
+    svg.line(x(stroke.x1), y(stroke.t1), x(stroke.x2), y(stroke.t2), green, 1.8);
   }
   for (const Stroke& stroke : drawn.reverses) {
     svg.line(x(stroke.x1), y(stroke.t1), x(stroke.x2), y(stroke.t2), red, 1.8);
