@@ -93,6 +93,7 @@ SetReversal::SetReversal(Start start, SlotPool pool)
       stack_(std::move(start.kept)),
       drops_(std::move(start.drops)),
       placements_(std::move(start.placements)),
+      rule_(std::move(start.rule)),
       pool_(std::move(pool)) {}
 
 Command SetReversal::next() {
@@ -109,9 +110,9 @@ void SetReversal::make_live(Step at, Slot slot) {
   live_ = at;
 }
 
-// Saves the live state; `need` checkpoints, this one included, may come before it is dropped.
-void SetReversal::save(Step at, Slot need) {
-  const Slot slot = pool_.take(pool_.share(std::min(need, pool_.free())).tier);
+// Saves the live state.
+void SetReversal::save(Step at, std::size_t tier) {
+  const Slot slot = pool_.take(tier);
   emit(command(Kind::save, at, 0, slot));
   const StoredRun run{at, at + 1, slot};
   // Placements do not come in order.
@@ -119,6 +120,11 @@ void SetReversal::save(Step at, Slot need) {
       std::upper_bound(stack_.begin(), stack_.end(), run,
                        [](const StoredRun& a, const StoredRun& b) { return a.from < b.from; }),
       run);
+}
+
+// Where a state goes above which, itself included, at most `need` are stored at once.
+std::size_t SetReversal::tier_for(Slot need) const {
+  return pool_.share(std::min(need, pool_.free())).tier;
 }
 
 // x_{end-1} is live.
@@ -154,6 +160,33 @@ void SetReversal::reverse_stored() {
   emit(command(Kind::unwind, top.from, top.to, top.slot));
 }
 
+// The second copy of a state, which is reversed.
+void SetReversal::drop_copy() {
+  const Slot slot = stack_.back().slot;
+  emit(command(Kind::drop, 0, 0, slot));
+  pool_.give_back(slot);
+  stack_.pop_back();
+}
+
+// x_at is stored on disk.
+void SetReversal::from_disk(Step at, Slot slot) {
+  const auto free = [this] { return rule_->levels()[1].open() ? 0 : pool_.free(1); };
+  make_live(at, slot);
+  if (pool_.free(0) < rule_->levels()[0].slots) {  // states in memory lie below
+    if (pool_.free(0) > 0) return save(at, 0);
+    live_ = end_ - 1;
+    return emit(command(Kind::advance, at, live_));
+  }
+  const Step ahead = rule_->split(1, end_ - at, rule_->levels()[1].open() ? 0 : 1 + free());
+  if (ahead == 0) return save(at, 0);
+  live_ = at + ahead;
+  emit(command(Kind::advance, at, live_));
+  const Step left = end_ - live_;
+  if (left < 2) return;
+  const bool to_disk = rule_->any_free(1, free()) && rule_->keeps(1, left, free());
+  save(live_, to_disk ? 1 : 0);
+}
+
 void SetReversal::plan_next() {
   if (!drops_.empty()) {
     emit(command(Kind::drop, 0, 0, drops_.back()));
@@ -166,7 +199,10 @@ void SetReversal::plan_next() {
     turned_ = true;
     return;
   }
-  if (end_ == 0) return;
+  if (end_ == 0) {
+    if (!stack_.empty()) drop_copy();
+    return;
+  }
   if (live_ == end_ - 1) return reverse_live();
   const bool from_live = placed_ < placements_.size() && placements_[placed_].slot < 0;
   if (!from_live && !stack_.empty() && stack_.back().to == end_) return reverse_stored();
@@ -179,15 +215,18 @@ void SetReversal::plan_next() {
     }
     if (place.at > place.start) emit(command(Kind::advance, place.start, place.at));
     live_ = place.at;
-    if (place.at < end_ - 1) save(place.at, end_ - 1 - place.at);
+    if (place.at < end_ - 1) save(place.at, tier_for(end_ - 1 - place.at));
     return;
   }
 
   const StoredRun top = stack_.back();
   const Step p = top.to - 1;
   const Slot slot = top.slot + (p - top.from);
+  if (top.to > end_) return drop_copy();
+  if (rule_ && pool_.tier_of(slot) > 0) return from_disk(p, slot);
   const Step length = end_ - p;
-  if (length - 2 <= pool_.free()) {  // all states between can be kept
+  const Slot free = rule_ ? pool_.free(0) : pool_.free();
+  if (length - 2 <= free) {  // all states between can be kept
     if (live_ != p + 1) {
       make_live(p, slot);
       emit(command(Kind::advance, p, p + 1));
@@ -208,10 +247,10 @@ void SetReversal::plan_next() {
     return;
   }
   make_live(p, slot);
-  const Step k = p + binomial_split(length, 1 + pool_.free());
+  const Step k = p + binomial_split(length, 1 + free);
   emit(command(Kind::advance, p, k));
   live_ = k;
-  if (end_ - k >= 2) save(k, end_ - 1 - k);
+  if (end_ - k >= 2) save(k, rule_ ? 0 : tier_for(end_ - 1 - k));
 }
 
 }  // namespace costate

@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "costate/core/step.hpp"
 #include "costate/schedule/schedule.hpp"
+#include "tier_rule.hpp"
 
 namespace costate {
 
@@ -22,6 +24,7 @@ class SlotPool {
   void claim_first(Slot count);
 
   [[nodiscard]] Slot free() const noexcept { return free_; }
+  [[nodiscard]] Slot free(std::size_t tier) const noexcept { return tiers_[tier].free(); }
   [[nodiscard]] std::size_t tier_of(Slot slot) const noexcept;
 
   /// The fastest tier so that it and the faster ones have room for `need` more checkpoints, or the
@@ -71,6 +74,9 @@ struct Placement {
 /// binomially with the slots that are free by then. Every family of schedules for an unknown number
 /// of steps ends in one of these, and so does a resumed run. The live state, if any, is used if it
 /// is `end`-1 or the last stored one.
+///
+/// With a rule for two tiers, the gaps above states on disk that have no state in memory below them
+/// are reversed by it, all others binomially in memory.
 class SetReversal {
  public:
   struct Start {
@@ -81,6 +87,7 @@ class SetReversal {
     std::vector<StoredRun> kept;  ///< ascending
     std::vector<Slot> drops;      ///< slots to be emptied first
     std::vector<Placement> placements;
+    std::shared_ptr<const TierRule> rule;  ///< level i is tier i
   };
   SetReversal() = default;
   /// @param pool  in which the slots of `kept`, `drops` and the placements' starts are taken
@@ -92,7 +99,10 @@ class SetReversal {
  private:
   void plan_next();
   void emit(Command command) { queue_[queued_++] = command; }
-  void save(Step at, Slot need);
+  void save(Step at, std::size_t tier);
+  [[nodiscard]] std::size_t tier_for(Slot need) const;
+  void drop_copy();
+  void from_disk(Step at, Slot slot);
   void make_live(Step at, Slot slot);
   void reverse_live();
   void reverse_stored();
@@ -104,6 +114,7 @@ class SetReversal {
   std::vector<StoredRun> stack_;
   std::vector<Slot> drops_;  // last one first
   std::vector<Placement> placements_;
+  std::shared_ptr<const TierRule> rule_;
   std::size_t placed_ = 0;
   SlotPool pool_;
   std::array<Command, 8> queue_{};
