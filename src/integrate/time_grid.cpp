@@ -117,6 +117,13 @@ void TimeGrid::fill(Step from, Step to, Interval* out) const {
     }
     return;
   }
+  if (extra_.empty()) {
+    // All but the last step of an equally spaced grid, without asking for each point.
+    for (const Step end = std::min(to, steps_ - 1); from < end; ++from) {
+      *out++ = {t0_ + static_cast<double>(from) * h_, h_, t0_ + static_cast<double>(from + 1) * h_};
+    }
+  }
+  if (from == to) return;
   double t = (*this)[from];
   for (Step k = from; k < to; ++k) {
     const double t_next = (*this)[k + 1];

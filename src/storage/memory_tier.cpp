@@ -47,12 +47,12 @@ MemoryTier::MemoryTier(const Options& options)
   use_.name = "memory";
   use_.slots = options.slots;
   use_.capacity = slots * slot_bytes_;
-  rows_ = Pool(slots * stride_);
-  indices_ = Pool(slots * sizeof(Step));
+  rows_ = Pool(slots * stride_, options.workspace, Pool::Contents::any);
+  indices_ = Pool(slots * sizeof(Step), options.workspace);
   // A fresh page is zero, and an array of trivial type may live in it.
   held_ = reinterpret_cast<Step*>(indices_.data());
   if (varying_) {
-    sizes_ = Pool(slots * sizeof(std::size_t));
+    sizes_ = Pool(slots * sizeof(std::size_t), options.workspace);
     size_of_ = reinterpret_cast<std::size_t*>(sizes_.data());
   }
   if (options.touch) {

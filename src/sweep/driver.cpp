@@ -54,16 +54,18 @@ Driver::Driver(Stepper& stepper, const SweepOptions& options, const Layout& layo
       run_(run),
       predicted_(predict(n_, layout_, options)),
       schedule_(choose(n_, layout_, options)),
-      guard_(options.guard, layout_.row_bytes, layout_.hashes),
+      guard_(options.guard, layout_.hashes),
       meter_(layout_.row_bytes >= 4096),
       memory_({.row_bytes = layout_.row_bytes,
                .slots = layout_.memory_slots,
                .varying = layout_.varying,
-               .touch = n_ != unknown && !options.schedule}),
+               .touch = n_ != unknown && !options.schedule,
+               .workspace = options.budget.workspace}),
       watched_(options.progress || run != nullptr) {
   if (n_ == unknown) n_ = schedule_.steps();
   if (layout_.spare_row) {
-    spare_ = Pool(MemoryTier::stride(layout_.row_bytes));
+    spare_ =
+        Pool(MemoryTier::stride(layout_.row_bytes), options.budget.workspace, Pool::Contents::any);
     spare_.touch(spare_.size());
   }
   set_up_tiers();

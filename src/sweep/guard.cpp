@@ -6,23 +6,7 @@
 #include "costate/core/error.hpp"
 
 namespace costate::detail {
-namespace {
-
-// What keeping a hash and comparing it later costs, in steps: twice a copy and a hash of the state.
-// For large states (measured for Gray-Scott 512^2, RK4: 1.3 steps) 128 steps make it 1 % of the
-// cheapest step there is, one that only streams through the state. Small states are hashed in some
-// ten nanoseconds.
-constexpr Step cost_large = 128;
-constexpr Step cost_small = 16;
-constexpr std::size_t small_bytes = 4096;
-
-}  // namespace
-
-Guard::Guard(ReplayGuard mode, std::size_t row_bytes, Step reserve)
-    : mode_(mode),
-      cost_(row_bytes <= small_bytes ? cost_small : cost_large),
-      credit_(cost_),
-      reserve_(reserve) {
+Guard::Guard(ReplayGuard mode, Step reserve) : mode_(mode), credit_(cost), reserve_(reserve) {
   if (mode == ReplayGuard::every_step) {
     hashes_ = Pool(static_cast<std::size_t>(reserve) * sizeof(std::uint64_t));
   }
@@ -47,7 +31,7 @@ void Guard::add(Step at, std::uint64_t hash) {
     known_ = std::max(known_, at + 1);
     return;
   }
-  credit_ -= cost_;
+  credit_ -= cost;
   if (count_ == marks_.size()) {  // thin evenly: the rest still spans the run
     for (std::size_t i = 0; 2 * i < count_; ++i) marks_[i] = marks_[2 * i];
     count_ = (count_ + 1) / 2;

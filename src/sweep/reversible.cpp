@@ -32,7 +32,7 @@ ReversibleSweep::ReversibleSweep(Stepper& stepper, const SweepOptions& options)
     : stepper_(stepper),
       options_(options),
       n_(stepper.steps()),
-      guard_(options.guard, stepper.max_state_bytes(), room(n_, options)) {
+      guard_(options.guard, room(n_, options)) {
   Bytes least = 0;
   if (guard_.on()) {
     const std::size_t row = MemoryTier::stride(stepper.max_state_bytes());

@@ -122,12 +122,16 @@ class ExplicitKernel {
       Work work;
       State l = lambda;
       State x = y;
+      // Few parameters are summed in registers; many, or a number known at run time, in place.
+      using Sum = std::conditional_t<few_parameters, Parameters, Parameters&>;
+      Sum g = p_bar;
       for (Step i = count - 1; i >= 0; --i) {
         if (rows.first != nullptr) rows.get(i, x);
-        backward(s[i], x, l, p_bar, work);
+        backward(s[i], x, l, g, work);
       }
       lambda = l;
       y = x;
+      if constexpr (few_parameters) p_bar = g;
     } else {
       for (Step i = count - 1; i >= 0; --i) {
         if (rows.first != nullptr) rows.get(i, y);
@@ -211,6 +215,8 @@ class ExplicitKernel {
   static constexpr std::size_t stages = T.a.size();
   static constexpr std::size_t solution = solution_stages(T);
   static constexpr bool integrates = HasIntegrand<Objective, State, Parameters>;
+  static constexpr bool few_parameters =
+      Parameters::SizeAtCompileTime != Eigen::Dynamic && Parameters::SizeAtCompileTime <= 16;
   static constexpr bool on_stack =
       State::SizeAtCompileTime != Eigen::Dynamic && sizeof(State) <= 512;
 

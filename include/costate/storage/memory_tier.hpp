@@ -20,6 +20,7 @@ class MemoryTier final : public Tier {
     Slot slots = 0;             ///< >= 0
     bool varying = false;       ///< states differ in size: their sizes are recorded, 8 bytes a slot
     bool touch = false;         ///< make all pages exist now, so that the sweeps meet no page fault
+    Workspace* workspace = nullptr;  ///< where the memory comes from, if anywhere
   };
 
   /// @throws InvalidArgument if a number is out of range

@@ -5,6 +5,7 @@
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
 #include "costate/storage/disk_spec.hpp"
+#include "costate/storage/pool.hpp"
 
 namespace costate {
 
@@ -13,7 +14,8 @@ namespace costate {
 /// guard's hashes, the buffers of the disk.
 struct Budget {
   Bytes memory = 1_GiB;
-  DiskSpec disk = {};  ///< used only if the memory does not hold all states of the run
+  DiskSpec disk = {};              ///< used only if the memory does not hold all states of the run
+  Workspace* workspace = nullptr;  ///< memory to use again from sweep to sweep; see pool.hpp
 };
 
 /// The memory with which a run keeps `slots` states (x_0's included) of `state_bytes` bytes.
