@@ -172,6 +172,15 @@ std::string reason(const Choice& choice) {
   return why;
 }
 
+// What is proven for schedules that know the number of steps holds for those that do not.
+double offline_bound(const Costs& costs, Step n) {
+  try {
+    return plan("hierarchical", costs, n).lower_bound;
+  } catch (const InvalidArgument&) {
+    return 0;
+  }
+}
+
 // Room in the first tier, from one slot up.
 std::vector<Slot> sizes(Step n) {
   std::vector<Slot> all;
@@ -234,6 +243,7 @@ Choice choose(const Costs& costs, Step n, bool online) {
   });
   double bound = 0;
   for (const Plan& made : choice.plans) bound = std::max(bound, made.lower_bound);
+  if (online) bound = std::max(bound, offline_bound(costs, n));
   for (Plan& made : choice.plans) made.lower_bound = std::min(bound, choice.best().cost);
   choice.why = reason(choice);
   return choice;
