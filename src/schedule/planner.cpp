@@ -14,6 +14,7 @@
 #include "costate/schedule/multistage.hpp"
 #include "costate/schedule/online.hpp"
 #include "costate/schedule/online_thinned.hpp"
+#include "costate/schedule/online_tiered.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/schedule/weighted.hpp"
 #include "least_cost.hpp"
@@ -81,6 +82,10 @@ Plan plan_online(const Costs& costs, Step n) {
   return plan_online_schedule(online(costs), costs, n);
 }
 
+Plan plan_online_tiered(const Costs& costs, Step n) {
+  return plan_online_schedule(online_tiered(costs), costs, n);
+}
+
 Plan plan_thinned(const Costs& costs, Step n) {
   return plan_online_schedule(online_thinned(rooms(costs)), costs, n);
 }
@@ -107,6 +112,7 @@ const std::vector<Entry>& entries() {
       {{"weighted", "steps of unequal cost"}, plan_weighted, true},
       {{"mixed", "states or tapes are kept, whichever saves more"}, plan_mixed, false, true},
       {{"online", "length unknown: nearly the least advances", true}, plan_online},
+      {{"online-tiered", "length unknown: memory and disk", true}, plan_online_tiered},
       {{"online-thinned", "length unknown: evenly thinned checkpoints", true}, plan_thinned},
   };
   return all;

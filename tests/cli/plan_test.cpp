@@ -129,6 +129,10 @@ TEST_CASE("An unknown number of steps is told when it is reached", "[cli][golden
   Ran ran = costate_command("plan --steps 100 --memory-slots 4 --online --json");
   CHECK(json_value(ran.output, "schedule") == "\"online\"");
   CHECK(std::stoi(json_value(ran.output, "advances")) >= 374);
+  ran = costate_command(
+      "plan --steps 100 --memory-slots 4 --disk-slots 3 --disk-write 2 --disk-read 2 --online "
+      "--json");
+  CHECK(json_value(ran.output, "schedule") == "\"online-tiered\"");
   ran = costate_command("plan --steps 3 --memory-slots 2 --schedule online-thinned --actions");
   CHECK(ran.output.substr(ran.output.find("save")) ==
         "save 0 -> #0\nadvance 0 1\nsave 1 -> #1\nadvance 1 2\nrecord 2\nturn 3\nreverse 2\n"
