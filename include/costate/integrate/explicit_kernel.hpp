@@ -370,8 +370,8 @@ class ExplicitKernel {
       const double t = stage_time<i>(s);
       const auto weight = static_cast<Scalar>(s.h * T.b[i]);
       if constexpr (in_solution && in_stages) {
-        stage_algebra::assign(
-            work.w, stage_algebra::plus<Column<i>, i + 1, solution>(weight * lambda, s.h, work.k));
+        stage_algebra::assign(work.w, stage_algebra::plus_down<Column<i>, i + 1, solution>(
+                                          weight * lambda, s.h, work.k));
       } else if constexpr (in_solution) {
         stage_algebra::assign(work.w, weight * lambda);
       } else {
@@ -384,7 +384,7 @@ class ExplicitKernel {
         p_bar += static_cast<typename Parameters::Scalar>(weight) * p_term_;
       }
     });
-    stage_algebra::assign(lambda, stage_algebra::plus<Ones, 0, solution>(lambda, 1, work.k));
+    stage_algebra::assign(lambda, stage_algebra::plus_down<Ones, 0, solution>(lambda, 1, work.k));
   }
 
   const F& f_;

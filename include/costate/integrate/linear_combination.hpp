@@ -46,6 +46,31 @@ auto plus(const Eigen::MatrixBase<E>& e, double h, const K& k) {
   }
 }
 
+/// The last index in [from, end) whose coefficient is not zero, `end` if there is none.
+template <class C>
+constexpr std::size_t last_nonzero(std::size_t from, std::size_t end) {
+  for (std::size_t j = end; j-- > from;) {
+    if (C::at(j) != 0) return j;
+  }
+  return end;
+}
+
+/// The same as `plus`, summed from the last term to the first. In the adjoint the first one is the
+/// newest: it should be waited for last.
+template <class C, std::size_t From, std::size_t End, class E, class K>
+auto plus_down(const Eigen::MatrixBase<E>& e, double h, const K& k) {
+  using std::get;
+  using Scalar = typename E::Scalar;
+  constexpr std::size_t j = last_nonzero<C>(From, End);
+  static_assert(j < End, "a sum of nothing");
+  const auto term = e.derived() + static_cast<Scalar>(h * C::at(j)) * get<j>(k);
+  if constexpr (last_nonzero<C>(From, j) == j) {
+    return term;
+  } else {
+    return plus_down<C, From, j>(term, h, k);
+  }
+}
+
 /// sum_{from <= j < end} (h C_j) k_j, which must not be empty. Refers to its arguments.
 template <class C, std::size_t From, std::size_t End, class K>
 auto sum(double h, const K& k) {

@@ -192,8 +192,9 @@ Verification verify(const F& problem, const Method& method, const O& objective, 
     RunOf<F> with = run;
     with.schedule.reset();
     with.budget = {.memory = memory_for(s, row)};
-    compare("bits: " + std::to_string(s) + " slots", fixed, with);
-    if (adaptive) compare("bits: " + std::to_string(s) + " slots, length unknown", method, with);
+    const std::string name = "bits: " + std::to_string(s) + (s == 1 ? " slot" : " slots");
+    compare(name, fixed, with);
+    if (adaptive) compare(name + ", length unknown", method, with);
     if (run.budget.disk && s == 2) {
       with.budget.disk = run.budget.disk;
       const Slot there = std::min(run.budget.disk->slots(row), std::max<Slot>(n, 1));
