@@ -1,0 +1,114 @@
+// How far online schedules are from knowing the number of steps: worst and mean ratio of advances
+// over all n up to 100000 and writes per step, one tier; ratio of costs to the hierarchical plan
+// over n up to 3000, memory and disk. Whole numbers are counted, so the figures have no noise.
+
+#include "costate/schedule/online.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iterator>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "costate/schedule/binomial.hpp"
+#include "costate/schedule/hierarchical.hpp"
+#include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/online_tiered.hpp"
+
+namespace {
+
+using namespace costate;
+
+void one_tier(Slot slots, OnlineRule rule) {
+  constexpr Step longest = 100'000;
+  Schedule schedule = online(slots, rule);
+  std::map<Step, Slot> set;  // index -> slot
+  Step live = 0;
+  Step writes = 0;
+  double worst = 1;
+  Step worst_n = 0;
+  double sum = 0;
+  for (Step n = 2; n <= longest; ++n) {
+    while (live < n - 1) {
+      const auto action = schedule.next();
+      if (const auto* save = std::get_if<Save>(&*action)) {
+        set[save->at] = save->slot;
+        ++writes;
+      } else if (const auto* drop = std::get_if<Drop>(&*action)) {
+        for (auto it = set.begin(); it != set.end(); ++it) {
+          if (it->second == drop->slot) {
+            set.erase(it);
+            break;
+          }
+        }
+      } else if (const auto* advance = std::get_if<Advance>(&*action)) {
+        live = advance->to;
+      }
+    }
+    Step advances = n - 1;
+    Slot left = slots;
+    for (auto it = set.begin(); it != set.end() && it->first < n - 1; ++it) {
+      const auto above = std::next(it);
+      const Step end = above == set.end() ? n - 1 : std::min(above->first, n - 1);
+      advances += binomial_advances(end - it->first, left--);
+    }
+    const double ratio =
+        static_cast<double>(advances) / static_cast<double>(binomial_advances(n, slots));
+    sum += ratio;
+    if (ratio > worst) {
+      worst = ratio;
+      worst_n = n;
+    }
+  }
+  std::printf("%-16s %5lld %9.4f %9lld %9.5f %11.4f\n",
+              rule == OnlineRule::few_writes ? "few_writes" : "fewest_advances",
+              static_cast<long long>(slots), worst, static_cast<long long>(worst_n),
+              sum / static_cast<double>(longest - 1),
+              static_cast<double>(writes) / static_cast<double>(longest));
+}
+
+void two_tiers(Slot memory, Slot disk, double cost) {
+  Costs costs;
+  costs.tiers = {{.name = "memory", .slots = memory},
+                 {.name = "disk", .slots = disk, .write = cost, .read = cost}};
+  double worst = 1;
+  double sum = 0;
+  int count = 0;
+  for (Step n = 2; n <= 3000; n += n < 60 ? 3 : 97) {
+    const double ratio =
+        interpret_cost(online_tiered(costs), costs, {.steps = n}) / hierarchical(costs, n).cost;
+    worst = std::max(worst, ratio);
+    sum += ratio;
+    ++count;
+  }
+  std::printf("%6lld %9s %6.1f %9.3f %9.3f\n", static_cast<long long>(memory),
+              disk == unbounded ? "unbounded" : std::to_string(disk).c_str(), cost, worst,
+              sum / count);
+}
+
+void run() {
+  std::printf("rule             slots     worst      at n      mean writes/step\n");
+  for (const OnlineRule rule : {OnlineRule::few_writes, OnlineRule::fewest_advances}) {
+    for (const Slot slots : {2, 4, 8, 16, 32, 64}) one_tier(slots, rule);
+  }
+  std::printf("\nmemory      disk    w=r     worst      mean\n");
+  for (const Slot memory : {2, 4, 8}) {
+    for (const Slot disk : {Slot{4}, Slot{16}, Slot{64}, unbounded}) {
+      for (const double cost : {0.3, 1.0, 5.0, 10.0}) two_tiers(memory, disk, cost);
+    }
+  }
+}
+
+}  // namespace
+
+int main() try {
+  run();
+  return EXIT_SUCCESS;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "online: %s\n", error.what());
+  return EXIT_FAILURE;
+}
