@@ -110,25 +110,15 @@ Schedule online(Slot slots, OnlineRule rule) {
 }
 
 Schedule online(const Costs& costs) {
-  if (costs.tiers.size() != 1) {
-    throw InvalidArgument("online() is for one tier, not " + std::to_string(costs.tiers.size()) +
+  check(costs, static_cast<Step>(costs.weights.size()));
+  const std::vector<TierSlots> tiers = rooms(costs);
+  if (tiers.size() != 1) {
+    throw InvalidArgument("online() is for one tier, not " + std::to_string(tiers.size()) +
                           "; see online_tiered.hpp");
   }
-  const TierCosts& tier = costs.tiers.front();
-  if (!(costs.step > 0) || !(tier.write >= 0) || !(tier.read >= 0)) {
-    throw InvalidArgument("a step must cost more than 0, and writing and reading at least 0");
-  }
-  Slot slots = tier.slots;
-  if (slots == 0 && tier.bytes > 0) {
-    if (costs.state_bytes == 0) {
-      throw InvalidArgument("tier " + tier.name +
-                            " is given in bytes, but not the size of a state");
-    }
-    slots = static_cast<Slot>(
-        std::min<Bytes>(tier.bytes / costs.state_bytes, static_cast<Bytes>(unbounded)));
-  }
-  return online(
-      slots, tier.write <= 0.1 * costs.step ? OnlineRule::fewest_advances : OnlineRule::few_writes);
+  return online(tiers.front().slots, costs.tiers.front().write <= 0.1 * costs.step
+                                         ? OnlineRule::fewest_advances
+                                         : OnlineRule::few_writes);
 }
 
 }  // namespace costate
