@@ -1,6 +1,11 @@
 #include "costate/integrate/newton.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "costate/core/error.hpp"
 
 namespace costate {
 
@@ -36,6 +41,15 @@ NewtonMonitor::Verdict NewtonMonitor::judge(double correction) noexcept {
   if (rate < slow) return Verdict::go_on;
   refreshed_ = true;
   return Verdict::refresh;
+}
+
+void not_converged(const char* method, const Interval& s, double t, double correction) {
+  std::array<char, 80> digits{};
+  std::snprintf(digits.data(), digits.size(), " (t = %.17g, relative correction %.3g)", t,
+                correction);
+  throw IntegrationError(std::string(method) + ": a stage cannot be found in step " +
+                             std::to_string(s.k) + digits.data(),
+                         s.k, s.t);
 }
 
 }  // namespace costate

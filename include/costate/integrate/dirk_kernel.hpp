@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -88,7 +87,7 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
         const auto correct = [&](State& r) { solver_.solve(r); };
         const auto refresh = [&](const State&) { return prepare(s, t, y_[i], T.a[i][i]); };
         if (!refresh(stage_dot) || !newton(stage_dot, r_, residual, correct, refresh).converged) {
-          fail(s, t, "the tangent of a stage cannot be found", 0);
+          not_converged(T.name, s, t, 0);
         }
         k_dot[i] = (stage_dot - base_) / ha;
       }
@@ -226,7 +225,7 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
       result = newton(y_[i], r_, residual, correct, refresh);
     }
     if (!result.converged) {
-      if (!trial) fail(s, t, "a stage cannot be found", result.correction);
+      if (!trial) not_converged(T.name, s, t, result.correction);
       return false;
     }
     k_[i] = (y_[i] - base_) / ha;
@@ -273,16 +272,6 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
       }
       transposed ? solver_.solve_transpose(x) : solver_.solve(x);
     }
-  }
-
-  [[noreturn]] static void fail(const Interval& s, double t, const std::string& what,
-                                double correction) {
-    std::array<char, 80> digits{};
-    std::snprintf(digits.data(), digits.size(), " (t = %.17g, relative correction %.3g)", t,
-                  correction);
-    throw IntegrationError(
-        std::string(T.name) + ": " + what + " in step " + std::to_string(s.k) + digits.data(), s.k,
-        s.t);
   }
 
   ShiftedSolver<F> solver_;

@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 
 #include "costate/integrate/one_instance.hpp"
+#include "costate/integrate/time_grid.hpp"
 
 /// @file
 /// Iterations of Newton's kind that are carried on until rounding stops them.
@@ -46,6 +47,10 @@ struct NewtonResult {
   bool converged;
   double correction;  ///< relative size of the last correction
 };
+
+/// Says that a stage at time t of step s was not found.
+/// @throws IntegrationError
+[[noreturn]] void not_converged(const char* method, const Interval& s, double t, double correction);
 
 /// The largest |d_i| / (|x_i| + ε^¼ |x|_max), ε the rounding unit: relative in each entry that is
 /// not tiny against the others. 0 / 0 counts as 0.

@@ -20,6 +20,48 @@
 
 namespace costate {
 
+/// Evaluates ∂f/∂y as a dense matrix: the problem's own, or row by row from products.
+template <Problem F>
+class DenseJacobian {
+ public:
+  using State = typename F::State;
+  using Parameters = typename F::Parameters;
+
+  /// @param f  must outlive it
+  DenseJacobian(const F& f, const Parameters& p, Eigen::Index size)
+      : f_(f), unit_(size), row_(size), p_bar_(p) {}
+
+  void evaluate(double t, const State& y, const Parameters& p, DenseMatrix<F>& j) {
+    if constexpr (HasJacobian<F>) {
+      static_assert(std::same_as<typename F::Jacobian, DenseMatrix<F>>,
+                    "a Jacobian that is not a dense matrix of the state's size: if it is sparse, "
+                    "include costate/integrate/sparse_solver.hpp");
+      f_.jacobian(t, y, p, j);
+    } else {
+      unit_.setZero();
+      for (Eigen::Index i = 0; i < y.size(); ++i) {
+        unit_[i] = 1;
+        f_.vjp(t, y, p, unit_, row_, p_bar_);
+        j.row(i) = row_.transpose();
+        unit_[i] = 0;
+      }
+    }
+  }
+
+ private:
+  const F& f_;
+  State unit_, row_;
+  Parameters p_bar_;  // not used
+};
+
+/// Whether an LU factorisation can be solved with.
+template <class Lu>
+bool is_regular(const Lu& lu) {
+  using Scalar = typename Lu::MatrixType::Scalar;
+  const auto pivots = lu.matrixLU().diagonal().array();
+  return pivots.allFinite() && (pivots != Scalar(0)).all();
+}
+
 /// Factors W by LU with partial pivoting.
 template <Problem F>
 class DenseShiftedSolver {
@@ -30,56 +72,41 @@ class DenseShiftedSolver {
 
   /// @param f  must outlive the solver
   DenseShiftedSolver(const F& f, const Parameters& p, Eigen::Index size)
-      : f_(f), w_(size, size), lu_(size), unit_(size), row_(size), p_bar_(p) {
+      : f_(f), jacobian_(f, p, size), w_(size, size), lu_(size), x_(size) {
     w_.setZero();
   }
 
   /// Makes W = M - a J(t, y, p) the matrix of the next solves. False if it cannot be inverted.
   bool prepare(double t, const State& y, const Parameters& p, double a) {
-    const auto scale = static_cast<Scalar>(-a);
-    if constexpr (HasJacobian<F>) {
-      static_assert(std::same_as<typename F::Jacobian, DenseMatrix<F>>,
-                    "a Jacobian that is not a dense matrix of the state's size: if it is sparse, "
-                    "include costate/integrate/sparse_solver.hpp");
-      f_.jacobian(t, y, p, w_);
-      w_ *= scale;
-    } else {
-      unit_.setZero();
-      for (Eigen::Index i = 0; i < y.size(); ++i) {
-        unit_[i] = scale;
-        f_.vjp(t, y, p, unit_, row_, p_bar_);
-        w_.row(i) = row_.transpose();
-        unit_[i] = 0;
-      }
-    }
+    jacobian_.evaluate(t, y, p, w_);
+    w_ *= static_cast<Scalar>(-a);
     if constexpr (HasMass<F>) {
       w_ += f_.mass();
     } else {
       w_.diagonal().array() += Scalar(1);
     }
     lu_.compute(w_);
-    const auto pivots = lu_.matrixLU().diagonal().array();
-    return pivots.allFinite() && (pivots != Scalar(0)).all();
+    return is_regular(lu_);
   }
 
   /// x ← W⁻¹ x
   void solve(State& x) {
-    row_ = lu_.solve(x);
-    x = row_;
+    x_ = lu_.solve(x);
+    x = x_;
   }
 
   /// x ← W⁻ᵀ x
   void solve_transpose(State& x) {
-    row_ = lu_.transpose().solve(x);
-    x = row_;
+    x_ = lu_.transpose().solve(x);
+    x = x_;
   }
 
  private:
   const F& f_;
+  DenseJacobian<F> jacobian_;
   DenseMatrix<F> w_;
   Eigen::PartialPivLU<DenseMatrix<F>> lu_;
-  State unit_, row_;
-  Parameters p_bar_;  // of the products that make J; not used
+  State x_;
 };
 
 /// Chooses the solver of a problem: its own, else by the type of its Jacobian (sparse_solver.hpp).

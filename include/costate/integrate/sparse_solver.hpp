@@ -1,11 +1,15 @@
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
+#include <vector>
 
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 #include <Eigen/SparseLU>
 
+#include "costate/integrate/coupled_solver.hpp"
 #include "costate/integrate/shifted_solver.hpp"
 
 /// @file
@@ -64,6 +68,79 @@ class SparseShiftedSolver {
   Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<typename Matrix::StorageIndex>> lu_;
   bool ordered_ = false;
   State x_;
+};
+
+/// Solves with W = I⊗M - h A⊗J_j by sparse LU. See `DenseCoupledSolver`.
+template <Problem F, std::size_t S>
+class SparseCoupledSolver {
+ public:
+  using State = typename F::State;
+  using Parameters = typename F::Parameters;
+  using Scalar = typename State::Scalar;
+  using Matrix = Eigen::SparseMatrix<Scalar>;
+
+  /// @param f  must outlive the solver
+  SparseCoupledSolver(const F& f, const Parameters&, Eigen::Index size)
+      : f_(f), size_(size), j_(size, size), m_(size, size) {
+    const auto s = static_cast<Eigen::Index>(S);
+    w_.resize(s * size, s * size);
+    if constexpr (HasMass<F>) {
+      m_ = Matrix(f.mass());
+    } else {
+      m_.setIdentity();
+    }
+  }
+
+  bool prepare(const std::array<double, S>& t, const std::array<State, S>& y, const Parameters& p,
+               const std::array<std::array<double, S>, S>& a, double h) {
+    entries_.clear();
+    for (std::size_t j = 0; j < S; ++j) {
+      f_.jacobian(t[j], y[j], p, j_);
+      add(j, j, m_, Scalar(1));
+      for (std::size_t i = 0; i < S; ++i) add(i, j, j_, static_cast<Scalar>(-h * a[i][j]));
+    }
+    w_.setFromTriplets(entries_.begin(), entries_.end());
+    if (!ordered_) {
+      lu_.analyzePattern(w_);
+      ordered_ = true;
+    }
+    lu_.factorize(w_);
+    return lu_.info() == Eigen::Success;
+  }
+
+  template <class V>
+  void solve(V& x) {
+    x = V(lu_.solve(x));
+  }
+  template <class V>
+  void solve_transpose(V& x) {
+    x = V(lu_.transpose().solve(x));
+  }
+
+ private:
+  // W_ij += factor * block
+  void add(std::size_t i, std::size_t j, const Matrix& block, Scalar factor) {
+    const auto row = static_cast<Eigen::Index>(i) * size_;
+    const auto column = static_cast<Eigen::Index>(j) * size_;
+    for (Eigen::Index k = 0; k < block.outerSize(); ++k) {
+      for (typename Matrix::InnerIterator it(block, k); it; ++it) {
+        entries_.emplace_back(row + it.row(), column + it.col(), factor * it.value());
+      }
+    }
+  }
+
+  const F& f_;
+  Eigen::Index size_;
+  Matrix j_, m_, w_;
+  std::vector<Eigen::Triplet<Scalar, Eigen::Index>> entries_;
+  Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<typename Matrix::StorageIndex>> lu_;
+  bool ordered_ = false;
+};
+
+template <class F, std::size_t S>
+  requires std::derived_from<typename F::Jacobian, Eigen::SparseMatrixBase<typename F::Jacobian>>
+struct CoupledSolverOf<F, S> {
+  using type = SparseCoupledSolver<F, S>;
 };
 
 template <class F>
