@@ -110,6 +110,7 @@ template <Problem F>
 class DifferencedJacobian : public F {
  public:
   using Jacobian = DenseMatrix<F>;
+  static constexpr bool approximate = true;  ///< no method whose steps J is a part of takes it
   explicit DifferencedJacobian(F f) : F(std::move(f)) {}
   void jacobian(double t, const typename F::State& y, const typename F::Parameters& p,
                 Jacobian& j) const {

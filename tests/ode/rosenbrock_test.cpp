@@ -1,0 +1,236 @@
+// Rosenbrock methods through the solver door.
+
+#include "costate/integrate/rosenbrock.hpp"
+
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include <Eigen/LU>
+
+#include "costate/ode/value_and_gradient.hpp"
+#include "costate/schedule/revolve.hpp"
+#include "support/catch.hpp"
+#include "support/complex_step.hpp"
+#include "support/stiff_problems.hpp"
+
+using namespace costate;
+
+namespace {
+
+using V1 = Eigen::Matrix<double, 1, 1>;
+using V2 = Eigen::Vector2d;
+
+double relative(double x, double reference) {
+  return std::abs(x - reference) / std::abs(reference);
+}
+
+template <class F>
+auto end_of(int i) {
+  using State = typename F::State;
+  using Parameters = typename F::Parameters;
+  return terminal(
+      [i](const State& y, const Parameters&) { return y[i]; },
+      [i](const State&, const Parameters&, State& y_bar, Parameters&) { y_bar[i] += 1; });
+}
+
+// Case C67: y' = -p1 y + p2 sin 3t + t².
+struct Case67 {
+  using State = V1;
+  using Parameters = V2;
+  void rhs(double t, const State& y, const Parameters& p, State& out) const {
+    out[0] = -p[0] * y[0] + p[1] * std::sin(3 * t) + t * t;
+  }
+  void vjp(double t, const State& y, const Parameters& p, const State& w, State& y_bar,
+           Parameters& p_bar) const {
+    y_bar[0] = -p[0] * w[0];
+    p_bar[0] -= y[0] * w[0];
+    p_bar[1] += std::sin(3 * t) * w[0];
+  }
+  void jacobian_vjp(double, const State&, const Parameters&, const State& k, const State& w, State&,
+                    Parameters& p_bar) const {
+    p_bar[0] -= k[0] * w[0];
+  }
+  void time_derivative(double t, const State&, const Parameters& p, State& out) const {
+    out[0] = 3 * p[1] * std::cos(3 * t) + 2 * t;
+  }
+  void time_derivative_vjp(double t, const State&, const Parameters&, const State& w, State&,
+                           Parameters& p_bar) const {
+    p_bar[1] += 3 * std::cos(3 * t) * w[0];
+  }
+};
+
+template <class Method>
+void check_case_67(const std::vector<double>& expected) {
+  INFO(Method::tableau.name);
+  const auto r = value_and_gradient(Case67{}, Method{.steps = 20}, end_of<Case67>(0),
+                                    {.t0 = 0, .t1 = 1, .y0 = V1(1), .p = V2(2, 1)});
+  CHECK(relative(r.value, expected[0]) < 1e-12);
+  CHECK(relative(r.dp[0], expected[1]) < 1e-11);
+  CHECK(relative(r.dp[1], expected[2]) < 1e-11);
+  CHECK(relative(r.dy0[0], expected[3]) < 1e-11);
+}
+
+template <class Method>
+Eigen::Vector4d errors_of_case_67(Step n) {
+  const auto r = value_and_gradient(Case67{}, Method{.steps = n}, end_of<Case67>(0),
+                                    {.t0 = 0, .t1 = 1, .y0 = V1(1), .p = V2(2, 1)});
+  return {std::abs(r.value - 0.63290325901445251059), std::abs(r.dp[0] - -0.28271173336741766871),
+          std::abs(r.dp[1] - 0.28140179658699299167), std::abs(r.dy0[0] - 0.13533528323661269189)};
+}
+
+template <class Method>
+void check_order() {
+  INFO(Method::tableau.name);
+  const Eigen::Vector4d coarse = errors_of_case_67<Method>(40);
+  const Eigen::Vector4d fine = errors_of_case_67<Method>(80);
+  for (int i = 0; i < 4; ++i) {
+    CAPTURE(i, coarse[i], fine[i]);
+    CHECK(std::abs(std::log2(coarse[i] / fine[i]) - Method::tableau.order) < 0.15);
+  }
+}
+
+// y1' = y2 + p1 t y1,  y2' = p1 (1 - y1²) y2 - p2 y1 sin t: nonlinear, with all second derivatives.
+struct Nonlinear {
+  using State = V2;
+  using Parameters = V2;
+  template <class Y, class P, class Out>
+  static void f(double t, const Y& y, const P& p, Out& out) {
+    out[0] = y[1] + p[0] * t * y[0];
+    out[1] = p[0] * (1. - y[0] * y[0]) * y[1] - p[1] * y[0] * std::sin(t);
+  }
+  template <class Y, class P>
+  static auto jacobian(double t, const Y& y, const P& p) {
+    Eigen::Matrix<typename Y::Scalar, 2, 2> j;
+    j << p[0] * t, 1., -2. * p[0] * y[0] * y[1] - p[1] * std::sin(t), p[0] * (1. - y[0] * y[0]);
+    return j;
+  }
+  template <class Y, class P>
+  static auto slope_in_time(double t, const Y& y, const P& p) {
+    Eigen::Matrix<typename Y::Scalar, 2, 1> out;
+    out << p[0] * y[0], -p[1] * y[0] * std::cos(t);
+    return out;
+  }
+  void rhs(double t, const V2& y, const V2& p, V2& out) const { f(t, y, p, out); }
+  void vjp(double t, const V2& y, const V2& p, const V2& w, V2& y_bar, V2& p_bar) const {
+    y_bar = jacobian(t, y, p).transpose() * w;
+    p_bar[0] += t * y[0] * w[0] + (1 - y[0] * y[0]) * y[1] * w[1];
+    p_bar[1] -= y[0] * std::sin(t) * w[1];
+  }
+  void jacobian_vjp(double t, const V2& y, const V2& p, const V2& k, const V2& w, V2& y_bar,
+                    V2& p_bar) const {
+    y_bar[0] += w[1] * (-2 * p[0] * y[1] * k[0] - 2 * p[0] * y[0] * k[1]);
+    y_bar[1] += w[1] * (-2 * p[0] * y[0] * k[0]);
+    p_bar[0] += w[0] * t * k[0] + w[1] * (-2 * y[0] * y[1] * k[0] + (1 - y[0] * y[0]) * k[1]);
+    p_bar[1] -= w[1] * std::sin(t) * k[0];
+  }
+  void time_derivative(double t, const V2& y, const V2& p, V2& out) const {
+    out = slope_in_time(t, y, p);
+  }
+  void time_derivative_vjp(double t, const V2& y, const V2& p, const V2& w, V2& y_bar,
+                           V2& p_bar) const {
+    y_bar[0] += p[0] * w[0] - p[1] * std::cos(t) * w[1];
+    p_bar[0] += y[0] * w[0];
+    p_bar[1] -= y[0] * std::cos(t) * w[1];
+  }
+};
+
+// The method as it stands in the book, in complex arithmetic: y_2 at the end.
+template <std::size_t S>
+oracle::Complex last_entry(const RosenbrockTableau<S>& m, const std::vector<double>& times,
+                           Eigen::Vector2cd y, const Eigen::Vector2cd& p) {
+  for (std::size_t n = 0; n + 1 < times.size(); ++n) {
+    const double t = times[n];
+    const double h = times[n + 1] - t;
+    const Eigen::Matrix2cd w =
+        Eigen::Matrix2cd::Identity() / (m.gamma * h) - Nonlinear::jacobian(t, y, p);
+    std::vector<Eigen::Vector2cd> u;
+    for (std::size_t i = 0; i < S; ++i) {
+      Eigen::Vector2cd x = y;
+      for (std::size_t j = 0; j < i; ++j) x += m.a[i][j] * u[j];
+      Eigen::Vector2cd r;
+      Nonlinear::f(t + m.alpha[i] * h, x, p, r);
+      for (std::size_t j = 0; j < i; ++j) r += m.c[i][j] / h * u[j];
+      r += m.gamma_i[i] * h * Nonlinear::slope_in_time(t, y, p);
+      u.push_back(w.inverse() * r);
+    }
+    for (std::size_t i = 0; i < S; ++i) y += m.m[i] * u[i];
+  }
+  return y[1];
+}
+
+template <class Method>
+void check_against_complex_steps() {
+  INFO(Method::tableau.name);
+  const std::vector<double> times{0.2, 0.3, 0.55, 0.6, 0.9};
+  const V2 y0(1.2, 0.7);
+  const V2 p(1.5, 0.8);
+  const auto r = value_and_gradient(Nonlinear{}, Method{.grid = times}, end_of<Nonlinear>(1),
+                                    {.t0 = 0.2, .t1 = 0.9, .y0 = y0, .p = p});
+  Eigen::Vector4d gradient;
+  gradient << r.dy0, r.dp;
+  Eigen::Vector4d expected;
+  for (int i = 0; i < 4; ++i) {
+    Eigen::Vector2cd y = y0.cast<oracle::Complex>();
+    Eigen::Vector2cd q = p.cast<oracle::Complex>();
+    (i < 2 ? y[i] : q[i - 2]) += oracle::Complex(0, 1e-30);
+    expected[i] = last_entry(Method::tableau, times, y, q).imag() / 1e-30;
+  }
+  // Four steps of at most six stages, whose coefficients of up to 34 cancel: some thousand
+  // roundings.
+  CHECK((gradient - expected).norm() < 1e-12 * expected.norm());
+}
+
+struct RosenbrockRobertson : problems::Robertson {
+  static constexpr bool autonomous = true;
+  void jacobian_vjp(double, const State& y, const Parameters& p, const State& k, const State& w,
+                    State& y_bar, Parameters& p_bar) const {
+    // J k = (-p1 k1 + p2 (y3 k2 + y2 k3), ·, 2 p3 y2 k2), the second minus the others.
+    const double first = w[0] - w[1];
+    const double third = w[2] - w[1];
+    y_bar[1] += p[1] * k[2] * first + 2 * p[2] * k[1] * third;
+    y_bar[2] += p[1] * k[1] * first;
+    p_bar[0] -= k[0] * first;
+    p_bar[1] += (y[2] * k[1] + y[1] * k[2]) * first;
+    p_bar[2] += 2 * y[1] * k[1] * third;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Rosenbrock methods hold the time derivative and its adjoint (C67)", "[ode][golden]") {
+  check_case_67<Rosenbrock2>({0.63350106439317542816, -0.28300923659927898797,
+                              0.28270944047412469644, 0.13510957391380613718});
+  check_case_67<Ros3p>({0.63286385994043141033, -0.28272020202087445504, 0.2813788359035927124,
+                        0.13531336538245159724});
+}
+
+TEST_CASE("Value and gradient of Rosenbrock methods converge with the order of the method",
+          "[ode][property]") {
+  check_order<Rosenbrock2>();
+  check_order<Ros3p>();
+  check_order<Rodas43>();
+}
+
+TEST_CASE("The adjoint of Rosenbrock methods is the derivative of the step, by complex steps",
+          "[ode][oracle]") {
+  check_against_complex_steps<Rosenbrock2>();
+  check_against_complex_steps<Ros3p>();
+  check_against_complex_steps<Rodas43>();
+}
+
+TEST_CASE("Adaptive RODAS has the bits of its own grid for every number of slots",
+          "[ode][property]") {
+  using F = RosenbrockRobertson;
+  const RunOf<F> forward{.t0 = 0, .t1 = 40, .y0 = {1, 0, 0}, .p = {0.04, 1e4, 3e7}};
+  const auto all =
+      value_and_gradient(F{}, Rodas43{.rtol = 1e-6, .atol = 1e-10}, end_of<F>(2), forward);
+  for (const Slot slots : {Slot{1}, Slot{3}, Slot{8}}) {
+    RunOf<F> again = forward;
+    again.schedule = revolve(all.grid.steps(), slots);
+    const auto r = value_and_gradient(F{}, Rodas43{.grid = all.times()}, end_of<F>(2), again);
+    CHECK(r.value == all.value);
+    CHECK(r.dy0 == all.dy0);
+    CHECK(r.dp == all.dp);
+  }
+}
