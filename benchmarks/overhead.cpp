@@ -191,7 +191,7 @@ bool gray_scott(int rounds, std::ptrdiff_t size, Step n, costate::Bytes memory) 
     y0[i] = 1 - 0.7 * blob;
     y0[points + i] = 0.45 * blob;
   }
-  const auto objective = half_square_norm();
+  auto objective = half_square_norm();
   const costate::RungeKutta4 method{.steps = n};
   const double t1 = 0.05 * static_cast<double>(n);
   using Stepper = costate::OdeStepper<GrayScott, costate::RungeKutta4, decltype(objective)>;

@@ -1,0 +1,13 @@
+# cmake -DPROGRAM=… -DEXPECTED=<file or empty> -P run_listing.cmake
+cmake_minimum_required(VERSION 3.25)
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
+message("${printed}")
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the listing ended with ${status}")
+endif()
+if(EXPECTED)
+  file(READ ${EXPECTED} expected)
+  if(NOT printed STREQUAL expected)
+    message(FATAL_ERROR "the page says that it prints:\n${expected}")
+  endif()
+endif()
