@@ -403,12 +403,9 @@ TEST_CASE("Long runs: a bound below, a plan above, and little between", "[schedu
     double cost;
     Step n;
   };
-  for (const Row& row : std::vector<Row>{{16, 16, 1, 30'000},
-                                         {16, 16, 20, 30'000},
+  for (const Row& row : std::vector<Row>{{16, 16, 20, 20'000},
                                          {4, 8, 1, 40'000},
-                                         {4, 8, 20, 40'000},
-                                         {16, 64, 5, 20'000},
-                                         {2, 16, 1, 30'000},
+                                         {2, 4, 20, 40'000},
                                          {4, unbounded, 5, 100'000}}) {
     const Costs costs = two_tiers(row.memory, row.disk, row.cost, row.cost);
     CAPTURE(row.memory, row.disk, row.cost, row.n);
