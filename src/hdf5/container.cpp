@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "costate/core/error.hpp"
+#include "costate/storage/file_system.hpp"
 #include "h5.hpp"
 #include "row_header.hpp"
 
@@ -107,6 +108,28 @@ Bytes find_dataset(hid_t file, const char* name, hsize_t least_bytes, const std:
   return place;
 }
 
+// Makes the file empty, with the certainty that all of it would fit. HDF5 cannot be asked to find
+// out: a file of an impossible size cannot be closed any more, and the process crashes when it
+// ends.
+void claim(const std::string& path, const Container& c) {
+  constexpr Bytes metadata = 64_KiB;
+  const auto rows = static_cast<Bytes>(c.rows);
+  const Bytes row = c.stride + sizeof(RowHeader);
+  if (rows > (Bytes{1} << 62U) / row) {
+    throw StorageError("cannot create '" + path + "': " + std::to_string(rows) + " rows of " +
+                           format_bytes(c.stride) + " are more than a file can hold",
+                       path);
+  }
+  FileSystem& files = FileSystem::real();
+  const auto file = files.open(path, FileSystem::Mode::create);
+  try {
+    file->reserve(metadata + rows * row + 2 * c.record_stride);
+  } catch (...) {
+    files.remove(path);
+    throw;
+  }
+}
+
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -132,11 +155,12 @@ Container create_container(const std::string& path, const Container& wanted) {
   made.stride = Container::stride_for(wanted.row_bytes);
   made.record_stride = Container::stride_for(wanted.record_bytes);
   const auto rows = static_cast<hsize_t>(wanted.rows);
+  claim(path, made);
 
-  const H5Session session;
-  const H5Properties access = file_access(path);
-  {
-    const H5File file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access), "create", path);
+  try {
+    const H5Session session;
+    const H5Properties access = file_access(path);
+    const H5File file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), "create", path);
     const H5Type header(make_header_type(), "set up", path);
     made.headers =
         make_dataset(file, "headers", header, {std::max(rows, least_headers)}, true, path);
@@ -155,6 +179,9 @@ Container create_container(const std::string& path, const Container& wanted) {
     write_attribute(file, "row_bytes", made.row_bytes, path);
     write_attribute(file, "record_bytes", made.record_bytes, path);
     write_attribute(file, "rows", static_cast<std::uint64_t>(made.rows), path);
+  } catch (...) {
+    FileSystem::real().remove(path);
+    throw;
   }
   made.size = made.states + static_cast<Bytes>(made.rows) * made.stride;
   return made;
