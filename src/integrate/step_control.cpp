@@ -101,8 +101,8 @@ StepController::StepController(const StepControl& control, double t0, double t1,
 }
 
 void StepController::start(double h) noexcept {
-  h_ = h;
-  if (control_.max_step > 0) h_ = std::min(h_, control_.max_step);
+  memory_.h = h;
+  if (control_.max_step > 0) memory_.h = std::min(memory_.h, control_.max_step);
 }
 
 Interval StepController::trial(Step k, double t) {
@@ -114,11 +114,11 @@ Interval StepController::trial(Step k, double t) {
                                std::to_string(k) + " steps; more are allowed by .max_steps",
                            k, t);
   }
-  double t_next = t + sign_ * h_;
-  clipped_ = h_ * 1.01 >= left;  // rather a step longer by 1 % than another tiny one
+  double t_next = t + sign_ * memory_.h;
+  clipped_ = memory_.h * 1.01 >= left;  // rather a step longer by 1 % than another tiny one
   if (clipped_) t_next = stop;
   if (t_next == t || !std::isfinite(t_next)) {
-    throw IntegrationError(control_.method + ": the step size has sunk to " + digits(h_) +
+    throw IntegrationError(control_.method + ": the step size has sunk to " + digits(memory_.h) +
                                " at t = " + digits(t) + ", after step " + std::to_string(k) +
                                ": a singularity, or tolerances below rounding",
                            k, t);
@@ -134,24 +134,25 @@ bool StepController::accept(double error) noexcept {
   double factor = control_.min_factor;
   if (accepted) {
     const double power = std::pow(std::max(error, 1e-20), 0.75 * beta - 1 / k);
-    factor = control_.safety * power * std::pow(last_error_, beta);
-    factor = std::clamp(factor, control_.min_factor, after_rejection_ ? 1 : control_.max_factor);
-    last_error_ = std::max(error, 1e-4);
+    factor = control_.safety * power * std::pow(memory_.last_error, beta);
+    factor = std::clamp(factor, control_.min_factor,
+                        memory_.after_rejection != 0 ? 1 : control_.max_factor);
+    memory_.last_error = std::max(error, 1e-4);
     // What was cut to land on a stop says nothing against the size proposed before.
-    const double proposed = h_;
-    h_ = tried_ * factor;
-    if (clipped_ && factor >= 1) h_ = std::max(h_, proposed);
+    const double proposed = memory_.h;
+    memory_.h = tried_ * factor;
+    if (clipped_ && factor >= 1) memory_.h = std::max(memory_.h, proposed);
   } else {
-    ++rejected_;
+    ++memory_.rejected;
     if (std::isfinite(error)) {
       factor = std::clamp(control_.safety * std::pow(error, -1 / k), control_.min_factor, 0.9);
     }
     // Not from tried_ alone: near the spacing of t it is rounded up, and would never get smaller.
-    h_ = std::min(h_, tried_) * factor;
+    memory_.h = std::min(memory_.h, tried_) * factor;
   }
-  after_rejection_ = !accepted;
-  if (control_.max_step > 0) h_ = std::min(h_, control_.max_step);
-  h_ = std::min(h_, length_);
+  memory_.after_rejection = accepted ? 0 : 1;
+  if (control_.max_step > 0) memory_.h = std::min(memory_.h, control_.max_step);
+  memory_.h = std::min(memory_.h, length_);
   return accepted;
 }
 

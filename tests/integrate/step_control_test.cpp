@@ -44,12 +44,15 @@ TEST_CASE("Exactly one way of choosing the steps is accepted", "[integrate][unit
   CHECK_THROWS_AS(check(RungeKutta4{}.control(), 0, 1, {}), InvalidArgument);
   CHECK_THROWS_AS(check(Dopri5{.h = 0.1, .rtol = 1e-3}.control(), 0, 1, {}), InvalidArgument);
   CHECK_THROWS_AS(check(Dopri5{.rtol = -1e-3}.control(), 0, 1, {}), InvalidArgument);
-  CHECK_THROWS_AS(check(Dopri5{.rtol = NAN}.control(), 0, 1, {}), InvalidArgument);
+  CHECK_THROWS_AS(
+      check(Dopri5{.rtol = std::numeric_limits<double>::quiet_NaN()}.control(), 0, 1, {}),
+      InvalidArgument);
   CHECK_THROWS_WITH(check(RungeKutta4{.rtol = 1e-3}.control(), 0, 1, {}),
                     "RK4: has no embedded solution, so no adaptive steps; give .h or .steps");
   CHECK_THROWS_WITH(check(RungeKutta4{.h = 0.1}.control(), 0, 1, std::vector<double>{1.5}),
                     "RK4: the observation time 1.5 is outside of [0, 1]");
-  CHECK_THROWS_AS(check(RungeKutta4{.h = 0.1}.control(), 0, 1, std::vector<double>{NAN}),
+  CHECK_THROWS_AS(check(RungeKutta4{.h = 0.1}.control(), 0, 1,
+                        std::vector<double>{std::numeric_limits<double>::quiet_NaN()}),
                   InvalidArgument);
 }
 

@@ -1,6 +1,7 @@
 #include "costate/integrate/time_grid.hpp"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "costate/core/error.hpp"
@@ -116,7 +117,8 @@ TEST_CASE("A recorded grid grows and is the grid it recorded", "[integrate][unit
 
 TEST_CASE("Grids that make no sense are refused", "[integrate][unit]") {
   CHECK_THROWS_AS(TimeGrid::with_steps(0, 1, 0), InvalidArgument);
-  CHECK_THROWS_AS(TimeGrid::with_steps(0, NAN, 3), InvalidArgument);
+  CHECK_THROWS_AS(TimeGrid::with_steps(0, std::numeric_limits<double>::quiet_NaN(), 3),
+                  InvalidArgument);
   CHECK_THROWS_AS(TimeGrid::with_steps(1, 1 + 1e-15, 1000), InvalidArgument);
   CHECK_THROWS_AS(TimeGrid::with_step_size(0, 1, 0), InvalidArgument);
   CHECK_THROWS_AS(TimeGrid::with_step_size(0, 1, -0.1), InvalidArgument);

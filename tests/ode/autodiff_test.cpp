@@ -1,6 +1,7 @@
 #include "costate/ode/autodiff.hpp"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "costate/costate.hpp"
@@ -37,7 +38,7 @@ void check_ring(Eigen::Index n) {
   const P dp(0.2, -0.4);
   const double t = 0.9;
 
-  State y_bar = State::Constant(n, NAN);
+  State y_bar = State::Constant(n, std::numeric_limits<double>::quiet_NaN());
   P p_bar(10, 20);
   f.vjp(t, y, p, w, y_bar, p_bar);
   State out(n);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "costate/costate.hpp"
@@ -137,7 +138,7 @@ TEST_CASE("The Taylor test is judged by the order of the remainder", "[ode][unit
   CHECK_FALSE(test(1e-1).ok);
   CHECK_FALSE(test(1e-4).ok);
   CHECK_FALSE(test(1e-6).ok);
-  CHECK_FALSE(test(NAN).ok);
+  CHECK_FALSE(test(std::numeric_limits<double>::quiet_NaN()).ok);
 }
 
 TEST_CASE("The tangent is the directional derivative", "[ode][oracle]") {

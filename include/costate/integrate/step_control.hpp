@@ -68,8 +68,18 @@ class StepController {
   /// Judges the trial by its scaled error; true if accepted.
   bool accept(double error) noexcept;
 
+  /// All that the next trial depends on, to go on later or elsewhere.
+  struct Memory {
+    double h = 0;              ///< proposed size, positive
+    double last_error = 1e-4;  ///< of the last accepted step
+    Step rejected = 0;
+    Step after_rejection = 0;  ///< 1: the last trial was rejected
+  };
+  [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
+  void restore(const Memory& memory) noexcept { memory_ = memory; }
+
   [[nodiscard]] double t1() const noexcept { return stops_.back(); }
-  [[nodiscard]] Step rejected() const noexcept { return rejected_; }
+  [[nodiscard]] Step rejected() const noexcept { return memory_.rejected; }
 
  private:
   StepControl control_;
@@ -77,12 +87,9 @@ class StepController {
   std::size_t next_ = 0;       // the first stop ahead
   double sign_;
   double length_;
-  double h_ = 0;          // proposed size, positive
+  Memory memory_;
   double tried_ = 0;      // size of the last trial
   bool clipped_ = false;  // the trial was shortened to land on a stop
-  bool after_rejection_ = false;
-  double last_error_ = 1e-4;
-  Step rejected_ = 0;
 };
 
 /// Estimating the first step size, Hairer, Nørsett & Wanner, section II.4 (algorithm on p. 169):

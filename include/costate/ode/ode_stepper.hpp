@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -132,6 +133,70 @@ class OdeStepper final : public Stepper {
   }
   [[nodiscard]] Step steps() const override { return steps_; }
 
+  // An adaptive step that has been tried but not taken is tried again after an interruption, with
+  // the controller as it was before.
+  [[nodiscard]] std::size_t progress_bytes() const override {
+    if constexpr (has_history) return 0;
+    return sizeof(Accumulated) + state_bytes() + parameter_bytes();
+  }
+  void save_progress(std::span<std::byte> out) const override {
+    if (out.size() != progress_bytes()) return Stepper::save_progress(out);
+    const bool tried = controller_ && grid_.steps() > reached_;
+    Accumulated sums{};
+    sums.integral = tried ? before_.integral : kernel_.integral;
+    sums.observed_value = observed_value_;
+    sums.terminal_value = terminal_value_;
+    if (controller_) sums.memory = tried ? before_.memory : controller_->memory();
+    sums.steps = steps_;
+    sums.reached = reached_;
+    sums.observed = observed_;
+    sums.to_inject = to_inject_;
+    sums.begun = begun_ ? 1 : 0;
+    std::memcpy(out.data(), &sums, sizeof sums);
+    std::memcpy(out.data() + sizeof sums, lambda_.data(), state_bytes());
+    std::memcpy(out.data() + sizeof sums + state_bytes(), p_bar_.data(), parameter_bytes());
+  }
+  void load_progress(std::span<const std::byte> in) override {
+    if (in.size() != progress_bytes()) return Stepper::load_progress(in);
+    Accumulated sums{};
+    std::memcpy(&sums, in.data(), sizeof sums);
+    kernel_.integral = sums.integral;
+    observed_value_ = sums.observed_value;
+    terminal_value_ = sums.terminal_value;
+    if (controller_) controller_->restore(sums.memory);
+    steps_ = sums.steps;
+    reached_ = sums.reached;
+    observed_ = static_cast<std::size_t>(sums.observed);
+    to_inject_ = static_cast<std::size_t>(sums.to_inject);
+    begun_ = sums.begun != 0;
+    slope_known_ = false;
+    std::memcpy(lambda_.data(), in.data() + sizeof sums, state_bytes());
+    std::memcpy(p_bar_.data(), in.data() + sizeof sums + state_bytes(), parameter_bytes());
+  }
+
+  // Of an adaptive run, the time at the end of each step.
+  [[nodiscard]] std::size_t step_log_bytes() const override {
+    return controller_ ? sizeof(double) : 0;
+  }
+  void save_step_log(Step from, Step to, std::span<std::byte> out) const override {
+    for (Step k = from; k < to; ++k) {
+      const double t = grid_[k + 1];
+      std::memcpy(out.data() + static_cast<std::size_t>(k - from) * sizeof t, &t, sizeof t);
+    }
+  }
+  void load_step_log(Step from, Step to, std::span<const std::byte> in) override {
+    if (from == 0) {
+      grid_ = TimeGrid(t0_);
+      observations_.reach(0, t0_);
+    }
+    for (Step k = from; k < to; ++k) {
+      double t = 0;
+      std::memcpy(&t, in.data() + static_cast<std::size_t>(k - from) * sizeof t, sizeof t);
+      grid_.push_back(t);
+      observations_.reach(k + 1, t);
+    }
+  }
+
   // ----- Results -----
 
   /// The objective; complete after `turn`.
@@ -164,6 +229,22 @@ class OdeStepper final : public Stepper {
   };
   // The next step reads more than y: the kernel holds, saves and loads it, and its adjoint.
   static constexpr bool has_history = requires(Kernel & kernel) { kernel.begin_adjoint(); };
+
+  // What a sweep has accumulated beside λ and p̄, as it is saved: no padding.
+  struct Accumulated {
+    double integral;
+    double observed_value;
+    double terminal_value;
+    StepController::Memory memory;
+    Step steps;
+    Step reached;
+    std::uint64_t observed;
+    std::uint64_t to_inject;
+    std::uint64_t begun;
+  };
+  [[nodiscard]] std::size_t parameter_bytes() const {
+    return static_cast<std::size_t>(p_bar_.size()) * sizeof(typename Parameters::Scalar);
+  }
 
   static const State& checked(const State& y0, const Parameters& p) {
     if (y0.size() == 0) throw InvalidArgument("the initial state has no entries");
@@ -229,9 +310,10 @@ class OdeStepper final : public Stepper {
 
   // Has step k tried. True if this tells that it is the last one.
   bool look_ahead(Step k) {
-    if (steps_ != unknown || grid_.steps() > k) return false;
+    if (k == steps_ || grid_.steps() > k) return false;
+    before_ = {kernel_.integral, controller_->memory()};
     try_step(k);
-    if (grid_[k + 1] != t1_) return false;
+    if (steps_ != unknown || grid_[k + 1] != t1_) return false;
     steps_ = k + 1;
     return true;
   }
@@ -249,7 +331,6 @@ class OdeStepper final : public Stepper {
       }
       controller_->start(h);
     }
-    const double before = kernel_.integral;
     for (;;) {
       const Interval s = controller_->trial(k, t);
       kernel_.advance(&s, 1, y_, trial_, {},
@@ -261,7 +342,7 @@ class OdeStepper final : public Stepper {
         slope_known_ = kernel_.pass_slope_on();
         return;
       }
-      kernel_.integral = before;
+      kernel_.integral = before_.integral;
     }
   }
 
@@ -281,6 +362,7 @@ class OdeStepper final : public Stepper {
 
   // Index k is reached for the first time.
   COSTATE_ONE_INSTANCE void reached(Step k) {
+    reached_ = k;
     if constexpr (HasObservations<O, State, Parameters>) {
       const auto& entries = observations_.entries();
       for (; observed_ < entries.size() && entries[observed_].index == k; ++observed_) {
@@ -339,7 +421,12 @@ class OdeStepper final : public Stepper {
   Step steps_ = unknown;
   std::optional<StepController> controller_;  // if adaptive
   State trial_;                               // end of the step tried last
-  bool slope_known_ = false;                  // the kernel holds the slope at y_
+  struct {
+    double integral = 0;
+    StepController::Memory memory;
+  } before_;                  // the step tried last
+  Step reached_ = 0;          // last index of the first pass
+  bool slope_known_ = false;  // the kernel holds the slope at y_
   std::array<Interval, block> intervals_{};
 
   ObservationList observations_;
