@@ -222,12 +222,12 @@ TEST_CASE("Splittings that cannot be methods are refused", "[integrate][unit]") 
   CHECK(consistent(splittings::yoshida_4));
   CHECK(stays_inside(splittings::stoermer_verlet));
   CHECK_FALSE(stays_inside(splittings::yoshida_4));
-  Splitting<2> verlet = splittings::stoermer_verlet;
-  verlet.kick[1] = 0.4;
-  CHECK_FALSE(consistent(verlet));
-  verlet = splittings::stoermer_verlet;
-  verlet.drift = {0, 1};
-  CHECK_FALSE(consistent(verlet));
+  Splitting<2> wrong = splittings::stoermer_verlet;
+  wrong.kick[1] = 0.4;
+  CHECK_FALSE(consistent(wrong));
+  wrong = splittings::stoermer_verlet;
+  wrong.drift = {0, 1};
+  CHECK_FALSE(consistent(wrong));
 }
 
 TEST_CASE("verify proves symplectic methods", "[ode][property]") {

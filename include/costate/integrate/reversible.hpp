@@ -23,8 +23,8 @@ struct ReversibleVerlet {
 
   int fraction_bits = 44;  ///< 0 … 60: the resolution is 2^-fraction_bits, and positions and
                            ///< momenta must stay below 2^(61 - fraction_bits) in size
-  double h = 0;                   ///< step size, > 0 in either direction of time
-  Step steps = 0;                 ///< number of equal steps
+  double h = 0;            ///< step size, > 0 in either direction of time
+  Step steps = 0;          ///< number of equal steps
   std::vector<double> grid = {};  ///< the times, t0 first and t1 last
 
   /// @throws InvalidArgument if `fraction_bits` is out of its range
