@@ -2,13 +2,13 @@
 
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <utility>
 
 #include <Eigen/Core>
 
 #include "costate/integrate/integrand.hpp"
+#include "costate/integrate/multistep_history.hpp"
 #include "costate/integrate/one_instance.hpp"
 #include "costate/integrate/problem.hpp"
 #include "costate/integrate/time_grid.hpp"
@@ -67,9 +67,7 @@ class MultistepKernel {
   MultistepKernel(const F& f, const Method& method, const Objective& objective, const Parameters& p,
                   Eigen::Index size)
       : f_(f), method_(method), objective_(objective), p_(p), p_term_(p) {
-    for (History* history : {&value_, &adjoint_, &tangent_}) {
-      for (State& x : history->x) x.setZero(size);
-    }
+    for (History* history : {&value_, &adjoint_, &tangent_}) history->clear(size);
     slope_.setZero(size);
     pushed_.setZero(size);
     if constexpr (integrates) y_term_.setZero(size);
@@ -96,7 +94,7 @@ class MultistepKernel {
                                     StateRows rows, Extras extras) {
     const State* y = &from;
     for (Step i = 0; i < count; ++i) {
-      if (rows.first != nullptr) save(*y, rows[i]);
+      if (rows.first != nullptr) value_.save(*y, rows[i]);
       forward(s[i], *y, to, extras.accumulate);
       y = &to;
     }
@@ -104,7 +102,7 @@ class MultistepKernel {
 
   /// To be called before the first `reverse`: the adjoint of the history is zero at the end.
   void begin_adjoint() {
-    for (State& x : adjoint_.x) x.setZero();
+    adjoint_.clear(slope_.size());
     gamma_ = {};
     gamma_[0] = 1;
   }
@@ -117,12 +115,8 @@ class MultistepKernel {
                                     State& lambda, Parameters& p_bar) {
     for (Step i = count - 1; i >= 0; --i) {
       if (rows.first != nullptr) {
-        if (i == 0) {
-          load(y, rows[i]);
-        } else {  // the vectors of the history are not read
-          get(y, rows[i]);
-          std::memcpy(value_.h.data(), rows[i] + (m + 1) * vector_bytes(), sizeof value_.h);
-        }
+        // The vectors are not read on the way.
+        i == 0 ? value_.load(y, rows[i]) : value_.load_without_vectors(y, rows[i]);
       }
       backward(s[i], y, lambda, p_bar);
     }
@@ -130,8 +124,7 @@ class MultistepKernel {
 
   /// To be called before the first `tangent`: the history of the tangent is empty at the start.
   void begin_tangent() {
-    for (State& x : tangent_.x) x.setZero();
-    tangent_.h = {};
+    tangent_.clear(slope_.size());
     integral_dot_ = {};
   }
 
@@ -153,20 +146,10 @@ class MultistepKernel {
 
   // ----- The history as a part of the saved state -----
 
-  [[nodiscard]] std::size_t state_bytes() const {
-    return (m + 1) * vector_bytes() + sizeof value_.h;
-  }
+  [[nodiscard]] std::size_t state_bytes() const { return value_.bytes(); }
   /// @param out  state_bytes() bytes
-  void save(const State& y, std::byte* out) const {
-    out = put(y, out);
-    for (const State& x : value_.x) out = put(x, out);
-    std::memcpy(out, value_.h.data(), sizeof value_.h);
-  }
-  void load(State& y, const std::byte* in) {
-    in = get(y, in);
-    for (State& x : value_.x) in = get(x, in);
-    std::memcpy(value_.h.data(), in, sizeof value_.h);
-  }
+  void save(const State& y, std::byte* out) const { value_.save(y, out); }
+  void load(State& y, const std::byte* in) { value_.load(y, in); }
 
   /// The integral over the steps made with `accumulate`.
   double integral = 0;
@@ -180,22 +163,7 @@ class MultistepKernel {
   using Coefficients = MultistepCoefficients<m>;
   using Scalars = std::array<double, m + 1>;  // of the integral: itself and its history
 
-  struct History {
-    std::array<State, m> x;        // X_1 … X_m
-    std::array<double, m> h = {};  // sizes of the steps before, the latest first
-  };
-
-  [[nodiscard]] std::size_t vector_bytes() const {
-    return static_cast<std::size_t>(slope_.size()) * sizeof(Scalar);
-  }
-  std::byte* put(const State& x, std::byte* out) const {
-    std::memcpy(out, x.data(), vector_bytes());
-    return out + vector_bytes();
-  }
-  const std::byte* get(State& x, const std::byte* in) const {
-    std::memcpy(x.data(), in, vector_bytes());
-    return in + vector_bytes();
-  }
+  using History = MultistepHistory<State, m>;
 
   // e + sum_{j>=J} a_j X_j
   template <std::size_t J, class E>
