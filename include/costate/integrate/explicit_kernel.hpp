@@ -93,14 +93,15 @@ class ExplicitKernel {
       Work work;
       State y = from;
       if (extras.slope_known) stage_algebra::assign(work.k[0], work_.k[0]);
-      for (Step i = 0; i < count; ++i) {
+      Step i = 0;
+      do {  // at least once, so that the slopes kept below are there
         if (rows.first != nullptr) rows.put(i, y);
         forward(s[i], y, y, extras, work);
-      }
+      } while (++i < count);
       to = y;
       if (extras.keep_slopes) {
         stage_algebra::each<solution>(
-            [&](auto i) { stage_algebra::assign(work_.k[i], work.k[i]); });
+            [&](auto j) { stage_algebra::assign(work_.k[j], work.k[j]); });
       }
     } else {
       const State* y = &from;
