@@ -120,7 +120,8 @@ void TimeGrid::fill(Step from, Step to, Interval* out) const {
   if (extra_.empty()) {
     // All but the last step of an equally spaced grid, without asking for each point.
     for (const Step end = std::min(to, steps_ - 1); from < end; ++from) {
-      *out++ = {t0_ + static_cast<double>(from) * h_, h_, t0_ + static_cast<double>(from + 1) * h_};
+      *out++ = {t0_ + static_cast<double>(from) * h_, h_, t0_ + static_cast<double>(from + 1) * h_,
+                from};
     }
   }
   if (from == to) return;

@@ -127,3 +127,16 @@ TEST_CASE("Grids that make no sense are refused", "[integrate][unit]") {
   CHECK_THROWS_AS(TimeGrid::listed({0, 1, 1}), InvalidArgument);
   CHECK_THROWS_AS(TimeGrid::listed({0, 1, 0.5, 2}), InvalidArgument);
 }
+
+TEST_CASE("Each interval knows its step", "[integrate][unit]") {
+  const auto check = [](const TimeGrid& grid) {
+    std::vector<Interval> s(static_cast<std::size_t>(grid.steps()));
+    grid.fill(0, grid.steps(), s.data());
+    for (Step k = 0; k < grid.steps(); ++k) CHECK(s[static_cast<std::size_t>(k)].k == k);
+  };
+  check(TimeGrid::with_steps(0, 1, 7));
+  check(TimeGrid::with_step_size(0, 1, 0.3));
+  const std::vector<double> stops{0.33};
+  check(TimeGrid::with_steps(0, 1, 7, stops));
+  check(TimeGrid::listed({0, 0.1, 0.4}));
+}
