@@ -15,9 +15,13 @@ constexpr int most_corrections = 60;
 constexpr int most_stalls = 4;
 // Slower than this per correction, a new matrix is cheaper than more corrections.
 constexpr double slow = 0.02;
+// On the way to a multiple root, or to that of a square from afar, x shrinks by a constant factor
+// and corrections stay as large relative to it as they were: only growth is hopeless.
+constexpr double hopeless = 1.5;
 // Corrections do not shrink any more. If they are below the root of the rounding unit, they are
-// rounding, amplified by the condition of the matrix and by entries that are tiny against others.
-constexpr double stalled = 0.5;
+// rounding, amplified by the condition of the matrix and by entries that are tiny against others: a
+// slow iteration, at a rate of 0.9, does not come so far in all its corrections.
+constexpr double stalled = 0.9;
 
 }  // namespace
 
@@ -33,11 +37,11 @@ NewtonMonitor::Verdict NewtonMonitor::judge(double correction) noexcept {
   if (correction <= epsilon_) return Verdict::converged;
   if (first) return Verdict::go_on;
   if (rate < stalled && correction * rate <= epsilon_) return Verdict::converged;
-  if (rate >= stalled && correction <= std::sqrt(epsilon_) && (fresh || stalls_ > 0)) {
+  if (rate >= stalled && correction <= std::sqrt(epsilon_) && fresh) {
     return Verdict::converged;
   }
   if (corrections_ >= most_corrections) return Verdict::failed;
-  if (rate >= stalled && fresh && ++stalls_ > most_stalls) return Verdict::failed;
+  if (rate >= hopeless && fresh && ++stalls_ > most_stalls) return Verdict::failed;
   if (rate < slow) return Verdict::go_on;
   refreshed_ = true;
   return Verdict::refresh;
