@@ -99,7 +99,7 @@ void run(const std::string& output, std::ptrdiff_t size, costate::Step steps) {
                           {.t0 = 0, .t1 = t1, .y0 = y0 + e * direction, .p = p + e * rates})
         .value;
   };
-  const double e = 1e-6;
+  const double e = 1e-7;
   const double difference = (along(e) - along(-e)) / (2 * e);
   const double product = result.dy0.dot(direction) + result.dp.dot(rates);
   const double mismatch = std::abs(difference - product) / std::abs(product);

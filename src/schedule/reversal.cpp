@@ -72,6 +72,24 @@ void Reversal::begin() {
   }
 }
 
+// A save of the live state and one step from it are what `keep` consists of. With r = 2 most splits
+// are by one step, so without this a long descent would be a list of single commands.
+bool Reversal::joins_last(Step from) {
+  if (ready_.empty() || ready_.back().kind != Kind::save || ready_.back().from != from)
+    return false;
+  const Slot slot = ready_.back().slot;
+  ready_.pop_back();
+  if (!ready_.empty()) {
+    Command& last = ready_.back();
+    if (last.kind == Kind::keep && last.to == from && last.slot + (from - last.from) == slot) {
+      ++last.to;
+      return true;
+    }
+  }
+  ready_.push_back({Kind::keep, Content::state, from, from + 1, slot});
+  return true;
+}
+
 // Fills ready_ with the commands up to the next load, at least one.
 void Reversal::prepare() {
   const Kept& top = kept_.back();

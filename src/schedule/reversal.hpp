@@ -43,8 +43,10 @@ class Reversal {
 
   [[nodiscard]] Slot height() const noexcept { return static_cast<Slot>(kept_.size()) - 1; }
   void emit(Kind kind, Step from = 0, Step to = 0, Slot slot = 0) {
+    if (kind == Kind::advance && to == from + 1 && joins_last(from)) return;
     ready_.push_back({kind, Content::state, from, to, slot});
   }
+  bool joins_last(Step from);
   void prepare();
   void begin();
   void keep(const Kept& checkpoint);
