@@ -66,10 +66,10 @@ struct GrayScott {
 #pragma GCC ivdep
       for (std::ptrdiff_t j = 1; j < size - 1; ++j) point(j, j - 1, j + 1);
       point(size - 1, size - 2, 0);
-      // Eight partial sums, so that the reduction can use vector registers; the row is in cache.
-      constexpr std::ptrdiff_t lanes = 8;
-      Eigen::Array<double, lanes, 1> feed_bar = Eigen::Array<double, lanes, 1>::Zero();
-      Eigen::Array<double, lanes, 1> kill_bar = feed_bar;
+      // Partial sums, so that the reduction can use vector registers; the row is in cache.
+      constexpr std::ptrdiff_t lanes = 16;
+      double feed_bar[lanes] = {};
+      double kill_bar[lanes] = {};
       std::ptrdiff_t j = 0;
       for (; j + lanes <= size; j += lanes) {
         for (std::ptrdiff_t l = 0; l < lanes; ++l) {
@@ -83,8 +83,10 @@ struct GrayScott {
         feed_bar[0] += (1 - u[j]) * wu.here[j] - vw;
         kill_bar[0] -= vw;
       }
-      p_bar[0] += feed_bar.sum();
-      p_bar[1] += kill_bar.sum();
+      for (std::ptrdiff_t l = 0; l < lanes; ++l) {
+        p_bar[0] += feed_bar[l];
+        p_bar[1] += kill_bar[l];
+      }
     }
   }
 

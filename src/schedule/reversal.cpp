@@ -34,6 +34,8 @@ Command Reversal::next() {
     if (!begun_) {
       begun_ = true;
       begin();
+    } else if (descending_) {
+      descend();
     } else if (!kept_.empty()) {
       prepare();
     } else {
@@ -118,7 +120,10 @@ void Reversal::keep(const Kept& checkpoint) {
 // The state at the top of the stack is live: advance, keeping states, to the last step and reverse
 // it.
 void Reversal::descend() {
-  for (;;) {
+  // In pieces: a first pass through many slots would be a list as long as they are many.
+  constexpr std::size_t piece = 64;
+  descending_ = true;
+  while (ready_.size() < piece) {
     Kept& top = kept_.back();
     const Step l = end_ - top.at;
     const Slot c = stack_.height() - height();
@@ -128,10 +133,12 @@ void Reversal::descend() {
     emit(Kind::advance, at, at + k);
     right.at = at + k;
     if (l - k == 1) {
+      descending_ = false;
       reverse(at + k);
       return;
     }
     if (l - k - 1 <= c - 1) {
+      descending_ = false;
       dense(at + k, height() + 1, false);
       return;
     }

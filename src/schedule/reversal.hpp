@@ -60,6 +60,7 @@ class Reversal {
   Step end_ = 0;  // the steps from here on are reversed
   SlotStack stack_{std::vector<Slot>{}};
   bool begun_ = true;
+  bool descending_ = false;  // the top of the stack is live and the descent goes on from it
   std::vector<Kept> kept_;
   std::vector<Command> ready_;
   std::size_t given_ = 0;
