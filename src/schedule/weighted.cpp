@@ -511,8 +511,7 @@ Plan weighted(const Costs& costs, Step n) {
   check(costs, n);
   const std::vector<TierSlots> tiers = rooms(costs);
   if (tiers.size() != 1) {
-    throw InvalidArgument("weighted() is for one tier, not " + std::to_string(tiers.size()) +
-                          "; see weighted_tiered.hpp");
+    throw InvalidArgument("weighted() is for one tier, not " + std::to_string(tiers.size()));
   }
   if (tiers.front().slots < 1 && n > 1) throw InvalidArgument("there is no slot for state 0");
   const std::vector<double> weights =

@@ -55,7 +55,8 @@ class ExplicitKernel {
   /// @param size          of the state
   ExplicitKernel(const F& f, const Objective& objective, const Parameters& p, Eigen::Index size)
       : f_(f), objective_(objective), p_(p), p_term_(p) {
-    // Not set to zero: all of it is written before it is read, and large states are worth the pages.
+    // Not set to zero: all of it is written before it is read, and large states are worth the
+    // pages.
     for (State& k : work_.k) k.resize(size);
     for (State& y : work_.y) y.resize(size);
     work_.w.resize(size);

@@ -39,7 +39,7 @@ namespace costate {
 /// @param costs  one tier; `weights` may be empty (all steps cost `step`)
 /// @param n      steps
 /// @throws InvalidArgument if the costs are not valid (see `check`), there is no slot for more than
-///         one step, or more than one tier; see weighted_tiered.hpp
+///         one step, or more than one tier
 [[nodiscard]] Plan weighted(const Costs& costs, Step n);
 
 }  // namespace costate
