@@ -362,6 +362,7 @@ class Factory final : public RunFactory {
                                            Slot /*slots*/) const override {
     throw Unsupported("a run directory is for run_or_resume, not for sweep");
   }
+  [[nodiscard]] std::string where() const override { return options_.directory; }
   [[nodiscard]] std::unique_ptr<RunStore> open(const RunRequest& request) const override {
     return std::make_unique<Directory>(options_, request);
   }

@@ -1,5 +1,7 @@
 #include "costate/integrate/multistep.hpp"
 
+#include <array>
+#include <cstdio>
 #include <string>
 
 #include "costate/core/error.hpp"
@@ -30,6 +32,12 @@ MultistepCoefficients<2> AdamsBashforth3::coefficients(double h, std::span<const
           .y_slope = h + first + second / h1,
           .pushed = {},
           .pushed_slope = 1};
+}
+
+std::string Leapfrog::options() const {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "filter %.17g", filter);
+  return text.data();
 }
 
 StepControl Leapfrog::control() const {

@@ -1,11 +1,46 @@
 #include "costate/sweep/run.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "costate/core/error.hpp"
 #include "driver.hpp"
 
 namespace costate {
+namespace {
+
+// What is left of a finished run: the size of the progress, the progress, the logs of all steps.
+std::vector<std::byte> result_of(const Stepper& stepper, Step n) {
+  const std::uint64_t progress = stepper.progress_bytes();
+  std::vector<std::byte> out(sizeof progress + progress +
+                             static_cast<std::size_t>(n) * stepper.step_log_bytes());
+  const std::span<std::byte> rest = std::span(out).subspan(sizeof progress);
+  std::memcpy(out.data(), &progress, sizeof progress);
+  stepper.save_progress(rest.first(progress));
+  if (stepper.step_log_bytes() > 0) stepper.save_step_log(0, n, rest.subspan(progress));
+  return out;
+}
+
+void take_result(Stepper& stepper, std::span<const std::byte> result, const RunFactory& store) {
+  std::uint64_t progress = 0;
+  if (result.size() >= sizeof progress) std::memcpy(&progress, result.data(), sizeof progress);
+  const std::size_t log = stepper.step_log_bytes();
+  const std::size_t rest = result.size() - std::min(result.size(), sizeof progress);
+  if (progress > rest || (log == 0 ? progress != rest : (rest - progress) % log != 0)) {
+    throw StorageError("the result that '" + store.where() + "' holds is of another stepper",
+                       store.where());
+  }
+  const std::span<const std::byte> body = result.subspan(sizeof progress);
+  if (log > 0) {
+    stepper.load_step_log(0, static_cast<Step>((rest - progress) / log), body.subspan(progress));
+  }
+  stepper.load_progress(body.first(progress));
+}
+
+}  // namespace
 
 RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
   if (stepper.progress_bytes() == 0) {
@@ -25,7 +60,7 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
                                           .slots = layout.disk_slots});
   RunResult out;
   if (const auto result = store->result()) {
-    stepper.load_progress(*result);
+    take_result(stepper, *result, *options.store);
     out.finished = out.resumed = true;
     out.resumed_phase = RunRecord::Phase::reverse;
     out.damage = store->damage();
@@ -43,10 +78,8 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
   detail::Driver driver(stepper, sweeping, layout, &run);
   try {
     driver.run();
-    std::vector<std::byte> result(stepper.progress_bytes());
-    stepper.save_progress(result);
     out.report = driver.report();
-    store->finish(result);
+    store->finish(result_of(stepper, out.report.steps));
     out.finished = true;
   } catch (const detail::Stopped&) {
     out.report = driver.report();

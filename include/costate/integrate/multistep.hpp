@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "costate/core/step.hpp"
@@ -79,6 +80,8 @@ struct Leapfrog {
   Step steps = 0;                 ///< number of equal steps
   std::vector<double> grid = {};  ///< the times, t0 first and t1 last
 
+  /// Besides the steps, what the result depends on.
+  [[nodiscard]] std::string options() const;
   /// @throws InvalidArgument if the filter is out of its range
   [[nodiscard]] StepControl control() const;
   [[nodiscard]] MultistepCoefficients<1> coefficients(double h,

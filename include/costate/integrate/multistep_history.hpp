@@ -40,6 +40,15 @@ struct MultistepHistory {
     std::memcpy(h.data(), in + (M + 1) * vector_bytes(), sizeof h);
   }
 
+  /// The vectors alone.
+  [[nodiscard]] std::size_t vectors_bytes() const { return M * vector_bytes(); }
+  void save_vectors(std::byte* out) const {
+    for (const State& v : x) out = put(v, out);
+  }
+  void load_vectors(const std::byte* in) {
+    for (State& v : x) in = get(v, in);
+  }
+
  private:
   [[nodiscard]] std::size_t vector_bytes() const {
     return static_cast<std::size_t>(x[0].size()) * sizeof(typename State::Scalar);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -150,6 +151,23 @@ class MultistepKernel {
   /// @param out  state_bytes() bytes
   void save(const State& y, std::byte* out) const { value_.save(y, out); }
   void load(State& y, const std::byte* in) { value_.load(y, in); }
+
+  // ----- What a sweep accumulates besides, to go on after an interruption -----
+
+  [[nodiscard]] std::size_t progress_bytes() const {
+    return sizeof q_ + sizeof gamma_ + adjoint_.vectors_bytes();
+  }
+  /// @param out  progress_bytes() bytes
+  void save_progress(std::byte* out) const {
+    std::memcpy(out, q_.data(), sizeof q_);
+    std::memcpy(out + sizeof q_, gamma_.data(), sizeof gamma_);
+    adjoint_.save_vectors(out + sizeof q_ + sizeof gamma_);
+  }
+  void load_progress(const std::byte* in) {
+    std::memcpy(q_.data(), in, sizeof q_);
+    std::memcpy(gamma_.data(), in + sizeof q_, sizeof gamma_);
+    adjoint_.load_vectors(in + sizeof q_ + sizeof gamma_);
+  }
 
   /// The integral over the steps made with `accumulate`.
   double integral = 0;

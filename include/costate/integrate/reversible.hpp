@@ -27,6 +27,10 @@ struct ReversibleVerlet {
   Step steps = 0;          ///< number of equal steps
   std::vector<double> grid = {};  ///< the times, t0 first and t1 last
 
+  /// Besides the steps, what the result depends on.
+  [[nodiscard]] std::string options() const {
+    return std::to_string(fraction_bits) + " fraction bits";
+  }
   /// @throws InvalidArgument if `fraction_bits` is out of its range
   [[nodiscard]] StepControl control() const {
     if (fraction_bits < 0 || fraction_bits > 60) {

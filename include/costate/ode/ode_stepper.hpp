@@ -114,7 +114,7 @@ class OdeStepper final : public Stepper {
 
   [[nodiscard]] std::size_t state_bytes() const override {
     if constexpr (has_history) return kernel_.state_bytes();
-    return static_cast<std::size_t>(y_.size()) * sizeof(Scalar);
+    return vector_bytes();
   }
   void save(std::span<std::byte> out) const override {
     if constexpr (has_history) {
@@ -136,8 +136,7 @@ class OdeStepper final : public Stepper {
   // An adaptive step that has been tried but not taken is tried again after an interruption, with
   // the controller as it was before.
   [[nodiscard]] std::size_t progress_bytes() const override {
-    if constexpr (has_history) return 0;
-    return sizeof(Accumulated) + state_bytes() + parameter_bytes();
+    return sizeof(Accumulated) + vector_bytes() + parameter_bytes() + kernel_bytes();
   }
   void save_progress(std::span<std::byte> out) const override {
     if (out.size() != progress_bytes()) return Stepper::save_progress(out);
@@ -152,14 +151,17 @@ class OdeStepper final : public Stepper {
     sums.observed = observed_;
     sums.to_inject = to_inject_;
     sums.begun = begun_ ? 1 : 0;
-    std::memcpy(out.data(), &sums, sizeof sums);
-    std::memcpy(out.data() + sizeof sums, lambda_.data(), state_bytes());
-    std::memcpy(out.data() + sizeof sums + state_bytes(), p_bar_.data(), parameter_bytes());
+    std::byte* to = out.data();
+    std::memcpy(to, &sums, sizeof sums);
+    std::memcpy(to += sizeof sums, lambda_.data(), vector_bytes());
+    std::memcpy(to += vector_bytes(), p_bar_.data(), parameter_bytes());
+    if constexpr (accumulates) kernel_.save_progress(to + parameter_bytes());
   }
   void load_progress(std::span<const std::byte> in) override {
     if (in.size() != progress_bytes()) return Stepper::load_progress(in);
     Accumulated sums{};
-    std::memcpy(&sums, in.data(), sizeof sums);
+    const std::byte* from = in.data();
+    std::memcpy(&sums, from, sizeof sums);
     kernel_.integral = sums.integral;
     observed_value_ = sums.observed_value;
     terminal_value_ = sums.terminal_value;
@@ -170,8 +172,9 @@ class OdeStepper final : public Stepper {
     to_inject_ = static_cast<std::size_t>(sums.to_inject);
     begun_ = sums.begun != 0;
     slope_known_ = false;
-    std::memcpy(lambda_.data(), in.data() + sizeof sums, state_bytes());
-    std::memcpy(p_bar_.data(), in.data() + sizeof sums + state_bytes(), parameter_bytes());
+    std::memcpy(lambda_.data(), from += sizeof sums, vector_bytes());
+    std::memcpy(p_bar_.data(), from += vector_bytes(), parameter_bytes());
+    if constexpr (accumulates) kernel_.load_progress(from + parameter_bytes());
   }
 
   // Of an adaptive run, the time at the end of each step.
@@ -213,6 +216,8 @@ class OdeStepper final : public Stepper {
   /// The times of the accepted steps.
   [[nodiscard]] const TimeGrid& grid() const { return grid_; }
   [[nodiscard]] const ObservationList& observations() const { return observations_; }
+  /// The times at which the objective observes, as it gives them.
+  [[nodiscard]] std::span<const double> observation_times() const { return times_of(objective_); }
   /// Trial steps that were not accepted.
   [[nodiscard]] Step rejected() const { return controller_ ? controller_->rejected() : 0; }
 
@@ -229,6 +234,8 @@ class OdeStepper final : public Stepper {
   };
   // The next step reads more than y: the kernel holds, saves and loads it, and its adjoint.
   static constexpr bool has_history = requires(Kernel & kernel) { kernel.begin_adjoint(); };
+  // A sweep accumulates more than λ, p̄ and the integral: the kernel holds, saves and loads it.
+  static constexpr bool accumulates = requires(Kernel & kernel) { kernel.progress_bytes(); };
 
   // What a sweep has accumulated beside λ and p̄, as it is saved: no padding.
   struct Accumulated {
@@ -242,6 +249,16 @@ class OdeStepper final : public Stepper {
     std::uint64_t to_inject;
     std::uint64_t begun;
   };
+  [[nodiscard]] std::size_t vector_bytes() const {
+    return static_cast<std::size_t>(y_.size()) * sizeof(Scalar);
+  }
+  [[nodiscard]] std::size_t kernel_bytes() const {
+    if constexpr (accumulates) {
+      return kernel_.progress_bytes();
+    } else {
+      return 0;
+    }
+  }
   [[nodiscard]] std::size_t parameter_bytes() const {
     return static_cast<std::size_t>(p_bar_.size()) * sizeof(typename Parameters::Scalar);
   }

@@ -38,6 +38,19 @@ ValueOf<F> value(const F& problem, const Method& method, const O& objective, con
   return {stepper.value(), stepper.state(), stepper.grid(), stepper.rejected()};
 }
 
+/// Runs again, slower, and names the step at which something stops being finite.
+/// @throws NonFiniteError in any case
+template <Problem F, class Method, class O>
+[[noreturn]] void find_not_finite(const F& problem, const Method& method, const O& objective,
+                                  const RunOf<F>& run) {
+  OdeStepper<F, Method, O> watched(problem, method, objective, run.t0, run.t1, run.y0, run.p);
+  watched.watch();
+  SweepOptions options = run.sweep_options();
+  options.progress = {};
+  sweep(watched, options);
+  throw NonFiniteError("the objective is not finite", watched.steps());
+}
+
 /// The objective and its gradient with respect to y0 and p, within the budget.
 ///
 /// The gradient is the exact derivative of the value that was computed, with the accepted steps
@@ -58,19 +71,11 @@ ValueOf<F> value(const F& problem, const Method& method, const O& objective, con
 template <Problem F, class Method, class O>
 GradientOf<F> value_and_gradient(const F& problem, const Method& method, const O& objective,
                                  const RunOf<F>& run) {
-  const auto make = [&] {
-    return OdeStepper<F, Method, O>(problem, method, objective, run.t0, run.t1, run.y0, run.p);
-  };
-  auto stepper = make();
+  OdeStepper<F, Method, O> stepper(problem, method, objective, run.t0, run.t1, run.y0, run.p);
   Report report = sweep(stepper, run.sweep_options());
   if (!std::isfinite(stepper.value()) || !stepper.adjoint().allFinite() ||
       !stepper.parameter_gradient().allFinite()) {
-    auto watched = make();
-    watched.watch();
-    SweepOptions options = run.sweep_options();
-    options.progress = {};
-    sweep(watched, options);
-    throw NonFiniteError("the objective is not finite", stepper.steps());
+    find_not_finite(problem, method, objective, run);
   }
   return {.value = stepper.value(),
           .dy0 = stepper.adjoint(),

@@ -93,6 +93,8 @@ struct RunRequest {
 /// Opens or makes a run on disk.
 class RunFactory : public TierFactory {
  public:
+  /// The directory, for messages.
+  [[nodiscard]] virtual std::string where() const = 0;
   [[nodiscard]] virtual std::unique_ptr<RunStore> open(const RunRequest& request) const = 0;
 };
 
