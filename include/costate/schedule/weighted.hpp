@@ -26,9 +26,11 @@
 /// inequality fails now and then: up to 200 steps all splits are tried, beyond that those within 16
 /// of Knuth's bounds and k = j-1.
 ///
-/// Beyond 4000 steps (or 3·10⁹ cells of T) two methods are tried and the cheaper one is taken:
+/// Beyond 4000 steps, or if (n - slots)² slots exceeds 2·10⁹ (some 10 s), two methods are tried and
+/// the cheaper one is taken:
 /// - top down, the split that is best if the rest cost as much as steps of the mean cost;
-/// - the programme above on a coarser chain of at most 512 blocks of equal length and weight.
+/// - the programme above on a coarser chain of blocks of equal length and weight, some thousand of
+///   them if slots are few, 700 of them with 160 slots.
 /// Intervals of up to 64 steps are then solved exactly. The ratio to the lower bound is in the
 /// plan (`Plan::ratio`).
 ///

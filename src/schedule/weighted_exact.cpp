@@ -1,0 +1,65 @@
+// The complete programme of weighted.hpp.
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "chain.hpp"
+#include "costate/schedule/binomial.hpp"
+#include "programme.hpp"
+
+namespace costate {
+namespace {
+
+// Without writes to pay for, a write is taken to cost this part of the whole, so that among equal
+// splits the one with fewer writes wins: far below any difference that matters, far above rounding.
+constexpr double tie = 0x1p-46;
+
+constexpr Step most_exact = 4000;   // steps
+constexpr double most_cells = 1e9;  // of T, some nanoseconds each
+constexpr double most_tries = 2e9;  // splits looked at if writes cost something
+constexpr Step all_splits = 200;    // steps up to which all are tried if writes cost something
+constexpr Step wide = 16;           // room around Knuth's bounds beyond that
+constexpr Step narrow = 4;
+
+// In place of no cost of writes.
+double tie_cost(const Chain& chain, Step i, Step j, Slot slots) {
+  const double mean = chain.span(i, j) / static_cast<double>(j - i);
+  return tie * mean * static_cast<double>(binomial_advances(j - i, slots));
+}
+
+// The cells of T that are computed.
+double cells(Step n, Slot slots) {
+  const auto c = std::min<Slot>(slots, n - 1);
+  const auto rest = static_cast<double>(n - c);
+  return 0.5 * rest * rest * static_cast<double>(c);
+}
+
+}  // namespace
+
+void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
+                   std::vector<Decision>& plan) {
+  const Step n = j - i;
+  if (n < 2) return;
+  std::vector<Step> steps(static_cast<std::size_t>(n) + 1);
+  std::iota(steps.begin(), steps.end(), i);
+  const Slot c = std::min<Slot>(slots, n - 1);
+  const auto free = [](Step, Slot) { return 0.0; };
+  const auto nothing = [](Step, Slot, std::vector<Decision>&) {};
+  if (write <= 0) {
+    Programme<MonotoneSplits>(chain, {steps, c, tie_cost(chain, i, j, slots), 0}, free)
+        .append(plan, nothing);
+    return;
+  }
+  const double tries = cells(n, slots) * (2 * wide + 2);
+  const Step slack = n <= all_splits ? n : tries <= most_tries ? wide : narrow;
+  Programme<AnySplits>(chain, {steps, c, write, slack}, free).append(plan, nothing);
+}
+
+bool splits_exactly(Step n, Slot slots, double write) {
+  if (n > most_exact) return false;
+  if (n <= all_splits || write <= 0) return cells(n, slots) <= most_cells;
+  return cells(n, slots) * (2 * narrow + 2) <= most_tries;
+}
+
+}  // namespace costate
