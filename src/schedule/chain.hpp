@@ -37,14 +37,19 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
 /// The same by the two methods for long chains.
 void split_by_mean(const Chain& chain, Step i, Step j, Slot slots, double write,
                    std::vector<Decision>& plan);
-void split_by_blocks(const Chain& chain, Step i, Step j, Slot slots, double write,
+void split_by_blocks(const Chain& chain, Step i, Step j, Slot slots, double write, double effort,
                      std::vector<Decision>& plan);
 
-/// Whether `split` uses `split_exactly`.
-[[nodiscard]] bool splits_exactly(Step n, Slot slots, double write);
+/// Borders of at most `count` blocks of [i, j): equal increments of half the share of the steps and
+/// half the share of their cost.
+[[nodiscard]] std::vector<Step> even_borders(const Chain& chain, Step i, Step j, Step count);
 
-/// The cheapest of those that are affordable.
-void split(const Chain& chain, Step i, Step j, Slot slots, double write,
+/// Whether `split` uses `split_exactly`.
+/// @param effort  how much work is affordable, 1 being some seconds
+[[nodiscard]] bool splits_exactly(Step n, Slot slots, double write, double effort);
+
+/// The cheapest of those that are affordable. Returns whether nothing can be cheaper.
+bool split(const Chain& chain, Step i, Step j, Slot slots, double write, double effort,
            std::vector<Decision>& plan);
 
 /// What decisions cost on a single tier: advances and writes, that of x_i not included.

@@ -24,7 +24,8 @@ constexpr double quick = 1e8;
 // Beyond this the working memory, some words a step, becomes a burden.
 constexpr Step most_steps = 20'000'000;
 
-// The tiers that are of use, fastest first.
+}  // namespace
+
 std::vector<TierLevel> useful_levels(const Costs& costs, Step n) {
   const std::vector<TierSlots> all = rooms(costs);
   std::vector<TierLevel> levels;
@@ -49,8 +50,6 @@ bool ordered(const std::vector<TierLevel>& levels) {
   }
   return true;
 }
-
-}  // namespace
 
 Plan hierarchical(const Costs& costs, Step n) {
   const PlanningTime time;
@@ -84,7 +83,7 @@ Plan hierarchical(const Costs& costs, Step n) {
     const auto longest = static_cast<Step>(std::sqrt(2 * quick / columns));
     auto bounds = std::make_shared<TierBounds>(
         TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096)), n);
-    lower_bound = bounds->lower_bound();
+    lower_bound = bounds->lower_bound(n);
     rule = std::move(bounds);
   }
   const std::vector<TierSlots> tiers = rooms(costs);

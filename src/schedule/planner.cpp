@@ -19,6 +19,7 @@
 #include "costate/schedule/weighted.hpp"
 #include "least_cost.hpp"
 #include "plan_parts.hpp"
+#include "weighted_plan.hpp"
 
 namespace costate {
 namespace {
@@ -196,6 +197,9 @@ std::vector<Slot> sizes(Step n) {
   return all;
 }
 
+// Some dozen plans are wanted.
+constexpr double frontier_effort = 0.03;
+
 FrontierPoint point_of(const Plan& made, Slot slots, const Costs& costs) {
   return {slots, static_cast<Bytes>(slots) * costs.state_bytes, made.cost, made.lower_bound,
           made.schedule.name()};
@@ -262,11 +266,12 @@ std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
     Costs here = costs;
     here.tiers.front().slots = slots;
     const TierCosts& first = here.tiers.front();
-    const bool alone = here.tiers.size() == 1;
-    const char* const family = alone && !costs.weights.empty() ? "weighted"
-                               : alone && first.write == 0     ? "revolve"
-                                                               : "hierarchical";
-    points.push_back(point_of(plan(family, here, n), slots, costs));
+    if (!costs.weights.empty()) {
+      points.push_back(point_of(weighted_plan(here, n, frontier_effort), slots, costs));
+      continue;
+    }
+    const bool plain = here.tiers.size() == 1 && first.write == 0;
+    points.push_back(point_of(plan(plain ? "revolve" : "hierarchical", here, n), slots, costs));
   }
   return points;
 }

@@ -112,6 +112,7 @@ class Programme {
     double write;                      ///< cost of a write
     Step slack;                        ///< how far beyond Knuth's bounds to look; 0: exactly them,
                                        ///< and blocks are steps
+    bool all = false;                  ///< wanted of every interval, not of the whole only
   };
   /// @param inside  (i, c): what reversing block i in c slots costs
   template <typename Inside>
@@ -122,30 +123,39 @@ class Programme {
         slots_(task.slots),
         write_(task.write),
         slack_(task.slack),
-        first_layer_(std::max<Slot>(1, slots_ - m_ + 1)),
+        all_(task.all),
+        first_layer_(all_ ? 1 : std::max<Slot>(1, slots_ - m_ + 1)),
         cells_(
             std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(m_ * (m_ + 1) / 2))),
         below_(static_cast<std::size_t>(m_)),
         bounds_(static_cast<std::size_t>(m_)) {
-    if (slots_ < 2) return;
+    if (slots_ < 2 && !all_) return;
     base(inside);
-    for (Slot c = first_layer_ + 1; c < slots_; ++c) {
+    for (Slot c = first_layer_ + 1; c < slots_ + (all_ ? 1 : 0); ++c) {
       splits_.emplace_back(m_, kept_whole(c) + 1);
       layer(c, inside);
     }
+    if (all_) return;
     top(inside);
     cells_.reset();
   }
 
-  /// The decisions. `leaf(i, c, plan)` appends those of block i; x_i is stored.
+  /// T(i, j) with all slots, x_i stored; only if asked for `all`.
+  [[nodiscard]] double cost(Step i, Step j) const noexcept {
+    return cells_[static_cast<std::size_t>(j * (j - 1) / 2 + i)];
+  }
+  [[nodiscard]] Step blocks() const noexcept { return m_; }
+
+  /// The decisions for the blocks [first, last). `leaf(i, c, plan)` appends those of block i; x_i
+  /// is stored. For all blocks unless asked for `all`.
   template <typename Leaf>
-  void append(std::vector<Decision>& plan, Leaf leaf) const {
+  void append(Step first, Step last, std::vector<Decision>& plan, Leaf leaf) const {
     struct Interval {
       Step i;
       Step j;
       Slot c;
     };
-    std::vector<Interval> open{{0, m_, slots_}};
+    std::vector<Interval> open{{first, last, slots_}};
     while (!open.empty()) {
       const Interval at = open.back();
       open.pop_back();
@@ -175,7 +185,7 @@ class Programme {
 
   [[nodiscard]] Step split(Step i, Step j, Slot c) const {
     if (j - i <= kept_whole(c)) return i + 1;
-    if (c == slots_) return top_[static_cast<std::size_t>(j)];
+    if (c == slots_ && !all_) return top_[static_cast<std::size_t>(j)];
     return splits_[static_cast<std::size_t>(c - first_layer_ - 1)](i, j);
   }
   // All steps of [i, j) from x_i alone, one by one.
@@ -184,7 +194,7 @@ class Programme {
   }
 
   // With c slots left at least slots - c states lie below the start of an interval.
-  [[nodiscard]] Step lowest(Slot c) const { return slots_ - c; }
+  [[nodiscard]] Step lowest(Slot c) const { return all_ ? 0 : slots_ - c; }
 
   template <typename Inside>
   void base(const Inside& inside) {
@@ -319,6 +329,7 @@ class Programme {
   Slot slots_;
   double write_;
   Step slack_;
+  bool all_;
   Slot first_layer_;                  // c below which no interval is left
   std::unique_ptr<double[]> cells_;   // T(i, j), by columns
   std::vector<double> below_;         // by k

@@ -22,7 +22,7 @@ class SplitSchedule final : public Generator {
   Command next() override {
     if (given_ == queued_) {
       given_ = queued_ = 0;
-      while (queued_ == 0 && !(turned_ && end_ == 0)) decide();
+      while (queued_ == 0 && !(turned_ && end_ == 0 && frames_.empty())) decide();
       if (queued_ == 0) return {};
     }
     return queue_[given_++];

@@ -71,7 +71,7 @@ void TierBounds::fill(std::size_t k, Step n) {
     std::vector<double> costs = binomial_costs(n, std::min<Slot>(level.slots, n), tables_.step(),
                                                tables_.write(0), level.read);
     if (levels_.size() == 1) {
-      lower_bound_ = costs.back();
+      lower_bounds_ = std::move(costs);
     } else {
       levels_[1].below = std::move(costs);
     }
@@ -119,7 +119,7 @@ void TierBounds::fill(std::size_t k, Step n) {
   if (k + 1 < levels_.size()) {
     levels_[k + 1].below = std::move(over);
   } else {
-    lower_bound_ = over.back();
+    lower_bounds_ = std::move(over);
   }
 }
 

@@ -20,8 +20,10 @@ class TierBounds final : public TierRule {
   [[nodiscard]] bool keeps(std::size_t k, Step l, Slot s) const override;
   [[nodiscard]] Step split(std::size_t k, Step l, Slot s) const override;
 
-  /// No schedule of n steps costs less.
-  [[nodiscard]] double lower_bound() const noexcept { return lower_bound_; }
+  /// No schedule of l <= n steps costs less (but for the small cost that ties are broken with).
+  [[nodiscard]] double lower_bound(Step l) const {
+    return lower_bounds_[static_cast<std::size_t>(l)];
+  }
 
  private:
   struct Level {
@@ -46,7 +48,7 @@ class TierBounds final : public TierRule {
 
   TierTables tables_;
   std::vector<Level> levels_;
-  double lower_bound_ = 0;
+  std::vector<double> lower_bounds_;  // by number of steps
 };
 
 }  // namespace costate

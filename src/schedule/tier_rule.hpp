@@ -21,6 +21,13 @@ struct TierLevel {
   [[nodiscard]] bool open() const noexcept { return slots == unbounded; }
 };
 
+/// The tiers that are of use for n steps, fastest first: none without slots, and nothing slower
+/// than one that holds all states.
+[[nodiscard]] std::vector<TierLevel> useful_levels(const Costs& costs, Step n);
+
+/// Whether no level is faster to write or to read than the one before it.
+[[nodiscard]] bool ordered(const std::vector<TierLevel>& levels);
+
 /// Two questions that settle a schedule over a hierarchy of levels, 0 the fastest. `s` counts the
 /// free slots of level k, a slot that holds the start included; all slots of the levels below are
 /// free. Of an open level s is always 0.

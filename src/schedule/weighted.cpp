@@ -1,205 +1,102 @@
 #include "costate/schedule/weighted.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "binomial_table.hpp"
 #include "chain.hpp"
 #include "costate/core/error.hpp"
-#include "costate/schedule/binomial.hpp"
+#include "costate/schedule/hierarchical.hpp"
 #include "costate/schedule/interpreter.hpp"
 #include "least_cost.hpp"
-#include "programme.hpp"
+#include "plan_parts.hpp"
+#include "split_schedule.hpp"
+#include "weighted_plan.hpp"
 
 namespace costate {
-
-Chain::Chain(const std::vector<double>& weights) : sums_{0}, double_sums_{0} {
-  sums_.reserve(weights.size() + 1);
-  for (const double weight : weights) sums_.push_back(sums_.back() + weight);
-  double_sums_.reserve(sums_.size() + 1);
-  for (const double sum : sums_) double_sums_.push_back(double_sums_.back() + sum);
-}
-
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr Step all_splits = 200;     // as in weighted_exact.cpp
-constexpr Step small = 64;           // intervals that the methods for long chains solve exactly
-constexpr double block_cells = 4e7;  // of the programme on blocks
-constexpr Step block_slack = 3;
-constexpr Slot most_block_slots = 1024;
-
-}  // namespace
-
-void split_by_mean(const Chain& chain, Step first, Step end, Slot slots, double write,
-                   std::vector<Decision>& plan) {
-  struct Interval {
-    Step i;
-    Step j;
-    Slot c;
-  };
-  BinomialTable table(std::min<Slot>(slots, end - first));
-  const auto estimate = [&](Step i, Step j, Slot c) {
-    const Price price = table.price(j - i, c);
-    if (price.advances == saturated) return never;
-    const double mean = chain.span(i, j) / static_cast<double>(j - i);
-    return static_cast<double>(price.advances) * mean + static_cast<double>(price.writes) * write;
-  };
-  std::vector<Interval> open{{first, end, std::min<Slot>(slots, end - first)}};
-  while (!open.empty()) {
-    const auto [i, j, c] = open.back();
-    open.pop_back();
-    if (j - i <= 1) continue;
-    if (j - i <= small && c > 1) {
-      split_exactly(chain, i, j, c, write, plan);
-      continue;
-    }
-    Step best_k = j - 1;
-    double best = chain.span(i, best_k) + estimate(i, best_k, c);
-    const auto try_all = [&, i = i, j = j, c = c](Step from, Step to, Step stride) {
-      for (Step k = from; k < to; k += stride) {
-        const double value = chain.span(i, k) + estimate(i, k, c) + write + estimate(k, j, c - 1);
-        if (value < best) {
-          best = value;
-          best_k = k;
-        }
-      }
-    };
-    if (c > 1) {
-      // Long intervals are searched coarsely first.
-      const Step stride = std::max<Step>(1, (j - i) / 2048);
-      try_all(i + 1, j - 1, stride);
-      if (stride > 1) {
-        try_all(std::max(i + 1, best_k - stride), std::min(j - 1, best_k + stride), 1);
-      }
-    }
-    plan.push_back(Decision::cut(best_k));
-    if (j - best_k > 1) plan.push_back(Decision::store(0));
-    open.push_back({i, best_k, c});
-    open.push_back({best_k, j, c - 1});
-  }
+std::vector<double> weights_of(const Costs& costs, Step n) {
+  return costs.weights.empty() ? std::vector<double>(static_cast<std::size_t>(n), costs.step)
+                               : costs.weights;
 }
 
-namespace {
+// On one level all the time.
+WeightedDecisions split_on_one(const Chain& chain, const TierLevel& level, double effort) {
+  const Step n = chain.steps();
+  const Slot slots = std::min<Slot>(level.slots, std::max<Step>(1, n - 1));
+  WeightedDecisions out;
+  if (n > 1) out.decisions.push_back(Decision::store(0));
+  out.proven = split(chain, 0, n, slots, level.write, effort, out.decisions);
+  for (Decision& decision : out.decisions) decision.tier = level.tier;
+  return out;
+}
 
-// Borders of at most `count` blocks: equal increments of half the share of the steps and half the
-// share of their cost.
-std::vector<Step> even_borders(const Chain& chain, Step first, Step end, Step count) {
-  const auto n = static_cast<double>(end - first);
-  const double whole = chain.span(first, end);
-  std::vector<Step> borders{first};
-  for (Step k = first + 1; k < end; ++k) {
-    const double steps = static_cast<double>(k - first) / n;
-    const double share = whole > 0 ? 0.5 * (steps + chain.span(first, k) / whole) : steps;
-    if (share * static_cast<double>(count) >= static_cast<double>(borders.size())) {
-      borders.push_back(k);
-    }
+Plan carry_out_plan(const Costs& costs, Step n, std::vector<Decision> decisions) {
+  std::vector<TierSlots> tiers = rooms(costs);
+  for (TierSlots& tier : tiers) tier.slots = std::min<Slot>(tier.slots, std::max<Step>(0, n - 1));
+  Plan made{Schedule("weighted", n, tiers, carry_out(n, std::move(decisions), tiers)), {}};
+  made.counts = interpret(made.schedule);
+  made.cost = interpret_cost(made.schedule, costs);
+  made.fixed_cost = fixed_cost(costs, n);
+  return made;
+}
+
+// As if all steps cost the same.
+std::optional<Plan> by_mean_weight(const Costs& costs, Step n, double mean) {
+  Costs even = costs;
+  even.weights.clear();
+  if (mean > 0) even.step = mean;
+  try {
+    Plan made = hierarchical(even, n);
+    made.cost = interpret_cost(made.schedule, costs);
+    made.schedule = made.schedule.renamed("weighted");
+    return made;
+  } catch (const InvalidArgument&) {
+    return std::nullopt;
   }
-  borders.push_back(end);
-  return borders;
 }
 
 }  // namespace
 
-void split_by_blocks(const Chain& chain, Step i, Step j, Slot slots, double write,
-                     std::vector<Decision>& plan) {
-  const auto most = static_cast<Step>(std::sqrt(2 * block_cells / static_cast<double>(slots)));
-  const std::vector<Step> borders =
-      even_borders(chain, i, j, std::clamp<Step>(most, 1, (j - i) / 2));
-  BinomialTable table(std::min<Slot>(slots, j - i));
-  const auto begin = [&](Step block) { return borders[static_cast<std::size_t>(block)]; };
-  const auto end = [&](Step block) { return borders[static_cast<std::size_t>(block) + 1]; };
-  const auto inside = [&](Step block, Slot c) {
-    const Step length = end(block) - begin(block);
-    const double mean = chain.span(begin(block), end(block)) / static_cast<double>(length);
-    const Price price = table.price(length, std::min<Slot>(c, length));
-    return mean * static_cast<double>(price.advances) + write * static_cast<double>(price.writes);
-  };
-  const auto leaf = [&](Step block, Slot c, std::vector<Decision>& out) {
-    split_by_mean(chain, begin(block), end(block), c, write, out);
-  };
-  // Steps inside a block do cost something, so Knuth's bounds need some room.
-  Programme<AnySplits>(chain, {borders, slots, write, block_slack}, inside).append(plan, leaf);
-}
-
-double cost_of(const Chain& chain, Step i, Step j, double write, const std::vector<Decision>& plan,
-               std::size_t begin) {
-  double cost = 0;
-  std::vector<std::pair<Step, Step>> open{{i, j}};
-  for (std::size_t next = begin; !open.empty();) {
-    const auto [from, to] = open.back();
-    open.pop_back();
-    if (to - from == 1) continue;
-    const Step k = plan[next++].split;
-    cost += chain.span(from, k);
-    open.emplace_back(from, k);
-    if (to - k > 1) {
-      cost += write;
-      ++next;
-      open.emplace_back(k, to);
-    }
+Plan weighted_plan(const Costs& costs, Step n, double effort) {
+  const PlanningTime time;
+  check(costs, n);
+  constexpr Step most_steps = 20'000'000;
+  if (n > most_steps) {
+    throw InvalidArgument("a weighted plan is made for at most " + std::to_string(most_steps) +
+                          " steps, not " + std::to_string(n));
   }
-  return cost;
-}
-
-void split(const Chain& chain, Step i, Step j, Slot slots, double write,
-           std::vector<Decision>& plan) {
-  if (j - i < 2) return;
-  if (slots == 1 || splits_exactly(j - i, slots, write)) {
-    if (slots == 1) {
-      split_by_mean(chain, i, j, 1, write, plan);
-    } else {
-      split_exactly(chain, i, j, slots, write, plan);
-    }
-    return;
+  const std::vector<TierLevel> levels = useful_levels(costs, n);
+  if (levels.empty() && n > 1) throw InvalidArgument("there is no slot for state 0");
+  const std::vector<double> weights = weights_of(costs, n);
+  const Chain chain(weights);
+  std::optional<WeightedDecisions> found;
+  if (n <= 1) {
+    found = WeightedDecisions{{}, true};
+  } else if (levels.size() == 1) {
+    found = split_on_one(chain, levels[0], effort);
+  } else {
+    found = split_over_tiers(chain, levels, effort);
   }
-  std::vector<Decision> one;
-  split_by_mean(chain, i, j, slots, write, one);
-  if (slots <= most_block_slots) {
-    std::vector<Decision> other;
-    split_by_blocks(chain, i, j, slots, write, other);
-    if (cost_of(chain, i, j, write, other, 0) < cost_of(chain, i, j, write, one, 0)) {
-      one = std::move(other);
-    }
+  const bool proven = found && found->proven;
+  std::optional<Plan> made;
+  if (found) made = carry_out_plan(costs, n, std::move(found->decisions));
+  if (!proven && levels.size() > 1) {
+    std::optional<Plan> other = by_mean_weight(costs, n, chain.at(n) / static_cast<double>(n));
+    if (other && (!made || other->cost < made->cost)) made = std::move(other);
   }
-  plan.insert(plan.end(), one.begin(), one.end());
+  if (!made) throw InvalidArgument("there are too many slots for a weighted plan");
+  made->lower_bound =
+      proven ? made->cost
+             : std::min(made->cost, std::max(least_cost(costs, n),
+                                             least_weighted_cost(weights, levels, effort)));
+  return time.stop(std::move(*made));
 }
 
 Plan weighted(const Costs& costs, Step n) {
-  const auto start = std::chrono::steady_clock::now();
-  check(costs, n);
-  const std::vector<TierSlots> tiers = rooms(costs);
-  if (tiers.size() != 1) {
-    throw InvalidArgument("weighted() is for one tier, not " + std::to_string(tiers.size()));
-  }
-  if (tiers.front().slots < 1 && n > 1) throw InvalidArgument("there is no slot for state 0");
-  const std::vector<double> weights =
-      costs.weights.empty() ? std::vector<double>(static_cast<std::size_t>(n), costs.step)
-                            : costs.weights;
-  const Chain chain(weights);
-  const Slot slots = std::min<Slot>(tiers.front().slots, std::max<Step>(1, n - 1));
-  const double write = costs.tiers.front().write;
-  std::vector<Decision> decisions;
-  if (n > 1) decisions.push_back(Decision::store(0));
-  split(chain, 0, n, slots, write, decisions);
-
-  Plan plan{Schedule("weighted", n, {{tiers.front().name, slots}},
-                     carry_out(n, std::move(decisions), {{tiers.front().name, slots}})),
-            {}};
-  plan.counts = interpret(plan.schedule);
-  plan.cost = interpret_cost(plan.schedule, costs);
-  plan.fixed_cost = static_cast<double>(n) * (costs.record + costs.reverse);
-  const bool exact =
-      slots == 1 || (splits_exactly(n, slots, write) && (write <= 0 || n <= all_splits));
-  plan.lower_bound = exact ? plan.cost : std::min(plan.cost, least_cost(costs, n));
-  plan.planning_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return plan;
+  return weighted_plan(costs, n, 1);
 }
 
 }  // namespace costate

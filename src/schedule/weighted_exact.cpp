@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "chain.hpp"
@@ -48,18 +49,43 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
   const auto nothing = [](Step, Slot, std::vector<Decision>&) {};
   if (write <= 0) {
     Programme<MonotoneSplits>(chain, {steps, c, tie_cost(chain, i, j, slots), 0}, free)
-        .append(plan, nothing);
+        .append(0, n, plan, nothing);
     return;
   }
   const double tries = cells(n, slots) * (2 * wide + 2);
   const Step slack = n <= all_splits ? n : tries <= most_tries ? wide : narrow;
-  Programme<AnySplits>(chain, {steps, c, write, slack}, free).append(plan, nothing);
+  Programme<AnySplits>(chain, {steps, c, write, slack}, free).append(0, n, plan, nothing);
 }
 
-bool splits_exactly(Step n, Slot slots, double write) {
+bool splits_exactly(Step n, Slot slots, double write, double effort) {
   if (n > most_exact) return false;
-  if (n <= all_splits || write <= 0) return cells(n, slots) <= most_cells;
-  return cells(n, slots) * (2 * narrow + 2) <= most_tries;
+  if (n <= all_splits || write <= 0) return cells(n, slots) <= most_cells * effort;
+  return cells(n, slots) * (2 * narrow + 2) <= most_tries * effort;
+}
+
+bool split(const Chain& chain, Step i, Step j, Slot slots, double write, double effort,
+           std::vector<Decision>& plan) {
+  if (j - i < 2) return true;
+  if (slots == 1) {
+    split_by_mean(chain, i, j, 1, write, plan);
+    return true;
+  }
+  if (splits_exactly(j - i, slots, write, effort)) {
+    split_exactly(chain, i, j, slots, write, plan);
+    return write <= 0 || j - i <= all_splits;
+  }
+  std::vector<Decision> one;
+  split_by_mean(chain, i, j, slots, write, one);
+  constexpr Slot most_block_slots = 1024;
+  if (slots <= most_block_slots) {
+    std::vector<Decision> other;
+    split_by_blocks(chain, i, j, slots, write, effort, other);
+    if (cost_of(chain, i, j, write, other, 0) < cost_of(chain, i, j, write, one, 0)) {
+      one = std::move(other);
+    }
+  }
+  plan.insert(plan.end(), one.begin(), one.end());
+  return false;
 }
 
 }  // namespace costate

@@ -79,8 +79,8 @@ TEST_CASE("The bound is below the optimum, the plan above, for any ordered costs
     for (const TierCounts& tier : near.tiers) writes += tier.writes;
     const double tie = costs.step * 0x1p-30 * static_cast<double>(writes) +
                        optimum * 0x1p-50 * static_cast<double>(n);
-    CHECK(bounds.lower_bound() <= optimum + tie);
+    CHECK(bounds.lower_bound(n) <= optimum + tie);
     CHECK(optimum <= reached + tie);
-    CHECK(reached <= 1.02 * bounds.lower_bound());
+    CHECK(reached <= 1.02 * bounds.lower_bound(n));
   }
 }

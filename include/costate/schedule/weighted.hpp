@@ -7,7 +7,7 @@
 #include "costate/schedule/plan.hpp"
 
 /// @file
-/// Schedules for steps of unequal cost, in one tier.
+/// Schedules for steps of unequal cost, in one tier or several.
 ///
 /// With W(i, k) the cost of the steps i … k-1, reversing [i, j) from a stored x_i in c slots costs
 ///
@@ -34,14 +34,25 @@
 /// Intervals of up to 64 steps are then solved exactly. The ratio to the lower bound is in the
 /// plan (`Plan::ratio`).
 ///
+/// Over several tiers the recursion is that of `hierarchical` with W(i, k) in the place of a number
+/// of steps. All splits are tried as long as n³/6 times the slots beyond the first tier is at most
+/// 1.5·10⁹ (800 steps with 16 slots on disk); up to some thousand steps those near the splits of
+/// neighbouring intervals; beyond that the programme is solved for blocks of steps, and the blocks
+/// themselves exactly where memory alone would not serve them well. If all steps costing the mean
+/// leads to a better plan (`hierarchical`), or if there are more than 1024 slots, that one is taken.
+///
+/// `Plan::lower_bound` is the cost where the plan is proven optimal: complete programmes, with tiers
+/// that are ordered. Otherwise it comes from cutting the weights into layers of equal weight, each
+/// of which is bounded like a run of equal steps.
+///
 /// Of splits that cost the same up to rounding, the one with fewer writes is taken.
 
 namespace costate {
 
-/// @param costs  one tier; `weights` may be empty (all steps cost `step`)
-/// @param n      steps
+/// @param costs  `weights` may be empty (all steps cost `step`)
+/// @param n      steps, at most 2·10⁷
 /// @throws InvalidArgument if the costs are not valid (see `check`), there is no slot for more than
-///         one step, or more than one tier
+///         one step, or there are too many steps
 [[nodiscard]] Plan weighted(const Costs& costs, Step n);
 
 }  // namespace costate
