@@ -7,6 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#ifdef COSTATE_HAS_HDF5
+#include "inspect_command.hpp"
+#endif
 #include "plan_command.hpp"
 #include "plan_options.hpp"
 
@@ -52,6 +55,15 @@ void add_plan(CLI::App& command, costate::cli::PlanOptions& options) {
   command.add_option("--svg", options.svg, "draw the schedule, or the frontier, into this file");
 }
 
+#ifdef COSTATE_HAS_HDF5
+void add_inspect(CLI::App& command, costate::cli::InspectCommand& options) {
+  command.add_option("path", options.path, "run directory, or file of checkpoints")->required();
+  command.add_flag("--json", options.json, "print one JSON object");
+  command.add_flag("--verify", options.verify, "read everything and compare the checksums");
+  command.footer("Takes no lock and writes nothing. Exit status 1 if something is damaged.");
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,15 +73,29 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     costate::cli::PlanOptions options;
     add_plan(*app.add_subcommand("plan", "What reversing a run costs, before it is run"), options);
+#ifdef COSTATE_HAS_HDF5
+    costate::cli::InspectCommand looking;
+    CLI::App& inspecting = *app.add_subcommand("inspect", "What a run has kept on disk");
+    add_inspect(inspecting, looking);
+#endif
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
       return refuse(error.what());
     }
+    int status = 0;
+#ifdef COSTATE_HAS_HDF5
+    if (inspecting.parsed()) {
+      status = costate::cli::run_inspect(looking, stdout);
+    } else {
+      costate::cli::run_plan(options, stdout);
+    }
+#else
     costate::cli::run_plan(options, stdout);
+#endif
     if (std::fflush(stdout) != 0) return refuse("cannot write to the standard output");
-    return 0;
+    return status;
   } catch (const std::exception& error) {
     return refuse(error.what());
   }

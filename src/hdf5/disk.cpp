@@ -37,7 +37,8 @@ class Factory final : public TierFactory {
   [[nodiscard]] Bytes memory_bytes(std::size_t row_bytes, Slot slots) const override {
     return detail::DiskTier::memory_bytes(options_.buffers, row_bytes, slots);
   }
-  [[nodiscard]] std::unique_ptr<Tier> make(std::size_t row_bytes, Slot slots) const override {
+  [[nodiscard]] std::unique_ptr<Tier> make(std::size_t row_bytes, Slot slots,
+                                           const std::vector<StateField>& fields) const override {
     const std::string path = fresh_name(options_.directory);
     FileSystem& files = options_.files != nullptr ? *options_.files : FileSystem::real();
     std::error_code made;
@@ -50,7 +51,8 @@ class Factory final : public TierFactory {
     detail::Container wanted;
     wanted.rows = slots + 1;
     wanted.row_bytes = row_bytes;
-    const detail::Container container = detail::create_container(path, wanted);
+    wanted.fields = fields;
+    const detail::Container container = detail::create_container(files, path, wanted);
     try {
       auto store = std::make_unique<detail::RowStore>(files, path, container, options_.durability,
                                                       options_.sync_seconds);

@@ -1,6 +1,7 @@
 #include "disk_tier.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "costate/core/error.hpp"
@@ -14,7 +15,7 @@ Bytes DiskTier::memory_bytes(int buffers, std::size_t row_bytes, Slot slots) {
 }
 
 Slot DiskTier::slots_within(Bytes capacity, std::size_t row_bytes) {
-  constexpr Bytes metadata = 16_KiB;
+  constexpr Bytes metadata = 32_KiB;  // of HDF5, the seal, and what lies between for alignment
   const Bytes row = Container::stride_for(row_bytes) + sizeof(RowHeader);
   if (capacity < metadata + 2 * row) return 0;
   return static_cast<Slot>((capacity - metadata) / row) - 1;
@@ -89,8 +90,13 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
   buffer.slot = slot;
   buffer.at = at;
   buffer.size = bytes;
+  buffer.time = std::numeric_limits<double>::quiet_NaN();
   lent_ = &buffer;
   return {buffer.bytes.data(), bytes};
+}
+
+void DiskTier::label(double time) {
+  if (lent_ != nullptr && lent_->state == Buffer::State::filling) lent_->time = time;
 }
 
 void DiskTier::commit(Slot slot) {
@@ -351,8 +357,9 @@ void DiskTier::work(Buffer& buffer, Lock& lock) {
   try {
     const std::span<std::byte> bytes(buffer.bytes.data(), buffer.size);
     if (write) {
-      hash =
-          store_->put(what.row, {.kind = RowHeader::state, .slot = slot, .step = buffer.at}, bytes);
+      hash = store_->put(
+          what.row,
+          {.kind = RowHeader::state, .slot = slot, .step = buffer.at, .time = buffer.time}, bytes);
     } else {
       store_->get(what.row, buffer.at, what.hash, bytes);
     }

@@ -42,6 +42,7 @@ class DiskTier final : public Tier {
   [[nodiscard]] const TierUse& use() const noexcept override { return use_; }
   std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) override;
   void commit(Slot slot) override;
+  void label(double time) override;
   std::span<const std::byte> read(Slot slot, Step at) override;
   void drop(Slot slot) override;
   bool prefetch(Slot slot, Step at) override;
@@ -84,6 +85,7 @@ class DiskTier final : public Tier {
     Slot slot = -1;
     Step at = 0;
     std::size_t size = 0;
+    double time = 0;
     std::uint64_t ticket = 0;  // order of requests
   };
   using Lock = std::unique_lock<std::mutex>;

@@ -38,7 +38,10 @@ class H5Handle {
     if (id_ >= 0) Close(id_);
   }
   H5Handle(H5Handle&& other) noexcept : id_(std::exchange(other.id_, hid_t{-1})) {}
-  H5Handle& operator=(H5Handle&&) = delete;
+  H5Handle& operator=(H5Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    return *this;
+  }
   H5Handle(const H5Handle&) = delete;
   H5Handle& operator=(const H5Handle&) = delete;
   operator hid_t() const noexcept { return id_; }  // NOLINT: so that it goes where HDF5 wants it

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -14,18 +15,19 @@ namespace costate::detail {
 /// two sectors. In the file it is a row of `/headers` (docs/storage.md); native byte order, which
 /// an attribute of the file names.
 struct RowHeader {
-  static constexpr std::uint64_t magic_value = 0x31746174736f63ULL;  // "costat1"
-  enum Kind : std::uint32_t { empty = 0, state = 1, record = 2 };
+  static constexpr std::uint32_t magic_value = 0x32736f63U;  // "cos2"
+  enum Kind : std::uint16_t { empty = 0, state = 1, record = 2 };
 
-  std::uint64_t magic = 0;
-  std::uint32_t kind = empty;
-  std::uint32_t phase = 0;     ///< of a record: 0 forward, 1 reverse
+  std::uint32_t magic = 0;
+  std::uint16_t kind = empty;
+  std::uint16_t phase = 0;     ///< of a record: 0 forward, 1 reverse
   std::uint64_t sequence = 0;  ///< ascending: of two rows for one slot the later one counts
   std::int64_t slot = 0;
   std::int64_t step = 0;
-  std::uint64_t bytes = 0;         ///< length of what the row holds
-  std::uint64_t payload_hash = 0;  ///< XXH3-64 of these bytes
-  std::uint64_t header_hash = 0;   ///< XXH3-64 of the 56 bytes before
+  double time = std::numeric_limits<double>::quiet_NaN();  ///< at the step, if known
+  std::uint64_t bytes = 0;                                 ///< length of what the row holds
+  std::uint64_t payload_hash = 0;                          ///< XXH3-64 of these bytes
+  std::uint64_t header_hash = 0;                           ///< XXH3-64 of the 56 bytes before
 
   void seal() noexcept {
     magic = magic_value;

@@ -29,6 +29,12 @@ RowStore::RowStore(FileSystem& files, const std::string& path, const Container& 
   file_->reserve(container_.size);
 }
 
+RowStore::RowStore(FileSystem& files, const std::string& path, const Container& container)
+    : file_(files.open(path, FileSystem::Mode::read)),
+      container_(container),
+      durability_(Durability::none),
+      interval_(0) {}
+
 std::uint64_t RowStore::write(Bytes payload_place, Bytes header_place, RowHeader& header,
                               std::span<const std::byte> payload) {
   header.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);

@@ -22,6 +22,8 @@ class RowStore {
   /// Opens the file that `container` was made in.
   RowStore(FileSystem& files, const std::string& path, const Container& container,
            Durability durability, double sync_seconds);
+  /// Only to look at it.
+  RowStore(FileSystem& files, const std::string& path, const Container& container);
 
   [[nodiscard]] const Container& container() const noexcept { return container_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_->path(); }

@@ -1,21 +1,18 @@
 #include "costate/hdf5/run_directory.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "costate/core/error.hpp"
-#include "costate/core/hash.hpp"
-#include "costate/storage/memory_tier.hpp"
 #include "disk_tier.hpp"
+#include "run_files.hpp"
+#include "run_scan.hpp"
 #include "step_log.hpp"
 
 namespace costate {
@@ -27,47 +24,7 @@ using detail::RowHeader;
 using detail::RowStore;
 using detail::StepLog;
 
-// Rows besides the slots: one to write into, and some that wait for a record.
-constexpr Slot spare_rows = 3;
-
-std::string reason(int error) {
-  return std::generic_category().message(error);
-}
-
-/// A lock that the system takes back when the process ends, however it ends.
-class DirectoryLock {
- public:
-  explicit DirectoryLock(const std::string& directory) : path_(directory + "/lock") {
-    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd_ < 0) {
-      throw StorageError("cannot open '" + path_ + "': " + reason(errno), path_);
-    }
-    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-      const int error = errno;
-      ::close(fd_);
-      throw StorageError(error == EWOULDBLOCK ? "the run in '" + directory +
-                                                    "' is being worked on by another process"
-                                              : "cannot lock '" + path_ + "': " + reason(error),
-                         path_);
-    }
-  }
-  ~DirectoryLock() { ::close(fd_); }
-  DirectoryLock(const DirectoryLock&) = delete;
-  DirectoryLock& operator=(const DirectoryLock&) = delete;
-
- private:
-  std::string path_;
-  int fd_;
-};
-
-// The result file: magic, lengths and hashes, then identity and result.
-struct ResultHeader {
-  static constexpr std::uint64_t magic_value = 0x31746c7573657263ULL;  // "cresult1"
-  std::uint64_t magic = magic_value;
-  std::uint64_t identity_bytes = 0;
-  std::uint64_t result_bytes = 0;
-  std::uint64_t hash = 0;  // of identity and result
-};
+using detail::run_spare_rows;
 
 class Directory final : public RunStore {
  public:
@@ -81,21 +38,20 @@ class Directory final : public RunStore {
       throw StorageError("cannot make the directory '" + options.directory + "': " + made.message(),
                          options.directory);
     }
-    lock_ = std::make_unique<DirectoryLock>(options.directory);
+    lock_ = std::make_unique<detail::DirectoryLock>(options.directory);
     files_.remove(states_path() + ".new");
-    files_.remove(result_path() + ".new");
-    if (read_result()) return;
+    files_.remove(detail::result_path(options.directory) + ".new");
+    if (find_result()) return;
     const bool found = std::filesystem::exists(states_path());
     const Container container = found ? check_found() : make();
     auto rows = std::make_unique<RowStore>(files_, states_path(), container, options_.durability,
                                            options_.sync_seconds);
-    slots_ = container.rows - spare_rows;
+    slots_ = container.rows - run_spare_rows;
     tier_ =
         std::make_unique<DiskTier>(std::move(rows), slots_, options_.io_threads, options_.buffers);
     open_log();
     record_buffer_ = Pool(request_.record_bytes);
-    if (found) find_checkpoints();
-    if (found) find_record();
+    if (found) find_what_is_there();
   }
 
   Tier& tier() override { return *tier_; }
@@ -129,9 +85,10 @@ class Directory final : public RunStore {
     if (durable) tier_->store().sync();
     record_row_ = 1 - record_row_;
     RowHeader header{.kind = RowHeader::record,
-                     .phase = static_cast<std::uint32_t>(record.phase),
+                     .phase = static_cast<std::uint16_t>(record.phase),
                      .slot = record.steps,
-                     .step = record.step};
+                     .step = record.step,
+                     .time = record.time};
     tier_->store().put_record(record_row_, header, {record_buffer_.data(), record.bytes});
     if (durable) tier_->store().sync();
     if (record.phase == RunRecord::Phase::reverse) tier_->release(record.step);
@@ -139,22 +96,10 @@ class Directory final : public RunStore {
   void retain(std::function<void()> need_record) override { tier_->retain(std::move(need_record)); }
 
   void finish(std::span<const std::byte> result) override {
-    const std::string aside = result_path() + ".new";
-    ResultHeader header;
-    header.identity_bytes = request_.identity.size();
-    header.result_bytes = result.size();
-    std::vector<std::byte> body(request_.identity.size() + result.size());
-    std::ranges::copy(std::as_bytes(std::span(request_.identity)), body.begin());
-    std::ranges::copy(result, body.begin() + static_cast<std::ptrdiff_t>(header.identity_bytes));
-    header.hash = hash_bytes(body);
-    {
-      const auto file = files_.open(aside, FileSystem::Mode::create);
-      file->write(std::as_bytes(std::span(&header, 1)), 0);
-      file->write(body, sizeof header);
-      file->sync();
-    }
-    files_.rename(aside, result_path());
-    files_.sync_directory(options_.directory);
+    detail::write_result(files_, options_.directory,
+                         {.identity = request_.identity,
+                          .library = Container::own_name(),
+                          .bytes = {result.begin(), result.end()}});
     tier_.reset();
     log_.reset();
     if (options_.keep) return;
@@ -163,66 +108,58 @@ class Directory final : public RunStore {
   }
 
  private:
-  [[nodiscard]] std::string states_path() const { return options_.directory + "/states.h5"; }
-  [[nodiscard]] std::string log_path() const { return options_.directory + "/steps.log"; }
-  [[nodiscard]] std::string result_path() const { return options_.directory + "/result"; }
+  [[nodiscard]] std::string states_path() const { return detail::states_path(options_.directory); }
+  [[nodiscard]] std::string log_path() const { return detail::log_path(options_.directory); }
 
   [[noreturn]] void refuse(const std::string& path, const std::string& why) const {
     throw StorageError("the directory '" + options_.directory + "' holds another run: " + why,
                        path);
   }
 
-  bool read_result() {
-    if (!std::filesystem::exists(result_path())) return false;
-    const auto file = files_.open(result_path(), FileSystem::Mode::read);
-    ResultHeader header;
-    const Bytes size = file->size();
-    bool good = size >= sizeof header;
-    std::vector<std::byte> body;
-    if (good) {
-      file->read(std::as_writable_bytes(std::span(&header, 1)), 0);
-      good = header.magic == ResultHeader::magic_value &&
-             header.identity_bytes <= size - sizeof header &&
-             header.result_bytes == size - sizeof header - header.identity_bytes;
-    }
-    if (good) {
-      body.resize(size - sizeof header);
-      file->read(body, sizeof header);
-      good = hash_bytes(body) == header.hash;
-    }
-    if (!good) {
+  bool find_result() {
+    const std::string path = detail::result_path(options_.directory);
+    std::optional<detail::Result> found;
+    try {
+      found = detail::read_result(files_, options_.directory);
+    } catch (const StorageError& error) {
       // Written aside and renamed, so it was whole once. The run has to be done again.
-      damage_.push_back("'" + result_path() + "' is damaged");
-      return false;
+      damage_.emplace_back(error.what());
     }
-    const auto middle = body.begin() + static_cast<std::ptrdiff_t>(header.identity_bytes);
-    const std::string identity(reinterpret_cast<const char*>(body.data()), header.identity_bytes);
-    if (identity != request_.identity) {
-      refuse(result_path(), "it finished '" + identity + "', not '" + request_.identity + "'");
+    if (!found) return false;
+    if (found->identity != request_.identity) {
+      refuse(path, "it finished '" + found->identity + "', not '" + request_.identity + "'");
     }
-    result_.emplace(middle, body.end());
+    check_library(path, found->library);
+    result_ = std::move(found->bytes);
     return true;
   }
 
+  // Bits are promised for one version only.
+  void check_library(const std::string& path, const std::string& library) const {
+    if (library == Container::own_name()) return;
+    throw StorageError("the run in '" + options_.directory + "' is by " + library + ", this is " +
+                           Container::own_name() + "; another version may give other bits",
+                       path);
+  }
+
   Container check_found() {
-    const Container container = detail::open_container(states_path());
+    const Container container = detail::open_container(files_, states_path());
     if (container.identity != request_.identity) {
       refuse(states_path(),
              "it is of '" + container.identity + "', not of '" + request_.identity + "'");
     }
+    check_library(states_path(), container.library);
     if (container.row_bytes != request_.row_bytes ||
-        container.record_bytes != request_.record_bytes || container.rows <= spare_rows - 1) {
-      refuse(states_path(), "its states have " + std::to_string(container.row_bytes) +
-                                " bytes and its records " + std::to_string(container.record_bytes) +
-                                ", not " + std::to_string(request_.row_bytes) + " and " +
-                                std::to_string(request_.record_bytes));
-    }
-    const auto file = files_.open(states_path(), FileSystem::Mode::read);
-    if (file->size() < container.size) {
-      throw StorageError("'" + states_path() + "' is cut off: it has " +
-                             std::to_string(file->size()) + " of " +
-                             std::to_string(container.size) + " bytes",
-                         states_path());
+        container.record_bytes != request_.record_bytes ||
+        container.log_bytes != request_.log_bytes || container.rows <= run_spare_rows - 1) {
+      const auto sizes = [](std::size_t row, std::size_t record, std::size_t log) {
+        return std::to_string(row) + ", its records " + std::to_string(record) +
+               " and its steps' logs " + std::to_string(log) + " bytes";
+      };
+      refuse(states_path(),
+             "its states have " +
+                 sizes(container.row_bytes, container.record_bytes, container.log_bytes) +
+                 ", not " + sizes(request_.row_bytes, request_.record_bytes, request_.log_bytes));
     }
     return container;
   }
@@ -230,17 +167,19 @@ class Directory final : public RunStore {
   // Made aside and renamed: under its name it is always whole.
   Container make() {
     Container wanted;
-    wanted.rows = request_.slots + spare_rows;
+    wanted.rows = request_.slots + run_spare_rows;
     wanted.row_bytes = request_.row_bytes;
     wanted.record_bytes = request_.record_bytes;
     wanted.identity = request_.identity;
+    wanted.fields = request_.fields;
+    wanted.log_bytes = request_.log_bytes;
+    wanted.memory = request_.memory;
+    wanted.memory_slots = static_cast<std::uint64_t>(request_.memory_slots);
     const std::string aside = states_path() + ".new";
     Container made;
     try {
-      made = detail::create_container(aside, wanted);
-      const auto file = files_.open(aside, FileSystem::Mode::update);
-      file->reserve(made.size);
-      file->sync();
+      made = detail::create_container(files_, aside, wanted);
+      files_.open(aside, FileSystem::Mode::update)->sync();
     } catch (...) {
       ::unlink(aside.c_str());
       throw;
@@ -260,86 +199,43 @@ class Directory final : public RunStore {
     if (!there) files_.sync_directory(options_.directory);
   }
 
-  void find_checkpoints() {
+  void find_what_is_there() {
     RowStore& store = tier_->store();
-    struct Found {
-      RowHeader header;
-      Slot row;
-    };
-    std::map<Slot, Found> newest;  // by slot
-    for (Slot row = 0; row < store.container().rows; ++row) {
-      const RowHeader header = store.header(row);
-      if (header.magic == 0) continue;  // never written
-      if (!header.valid() || header.kind != RowHeader::state || header.slot < 0 ||
-          header.slot >= slots_ || header.bytes == 0 || header.bytes > request_.row_bytes) {
-        damage_.push_back("the header of row " + std::to_string(row) + " is damaged");
-        continue;
-      }
-      store.seen(header.sequence);
-      const auto known = newest.find(header.slot);
-      if (known == newest.end() || known->second.header.sequence < header.sequence) {
-        if (!store.holds(row, header)) {
-          damage_.push_back("checkpoint " + std::to_string(header.step) + " in row " +
-                            std::to_string(row) + " is damaged");
-          continue;
-        }
-        newest[header.slot] = {header, row};
-      }
+    auto records = detail::find_records(store, log_.get(), detail::Reading::needed);
+    if (const auto& record = records.valid) {
+      record_ = RunRecord{.phase = static_cast<RunRecord::Phase>(record->header.phase),
+                          .step = record->header.step,
+                          .steps = record->header.slot,
+                          .bytes = record->header.bytes,
+                          .time = record->header.time};
+      record_row_ = record->row;
+      record_hash_ = record->header.payload_hash;
     }
-    std::map<Step, Slot> by_step;
-    for (const auto& [slot, found] : newest) {
-      if (!by_step.emplace(found.header.step, slot).second) continue;  // twice: once is enough
-      tier_->adopt(slot, found.row, found.header.step, found.header.bytes,
-                   found.header.payload_hash);
-      checkpoints_.push_back({found.header.step, slot});
+    auto states = detail::find_states(store, slots_, detail::state_limit(records.valid),
+                                      detail::Reading::needed);
+    Step last = unknown;
+    for (const auto& [row, header, payload] : states.states) {
+      if (payload == detail::FoundRow::Payload::damaged || header.step == last) continue;
+      last = header.step;
+      tier_->adopt(header.slot, row, header.step, header.bytes, header.payload_hash);
+      checkpoints_.push_back({header.step, header.slot});
     }
     tier_->adopt_done();
-  }
-
-  void find_record() {
-    RowStore& store = tier_->store();
-    for (Slot row = 0; row < 2; ++row) {
-      const RowHeader header = store.record_header(row);
-      if (header.magic == 0) continue;
-      const std::string name = "record " + std::to_string(row);
-      if (!header.valid() || header.kind != RowHeader::record ||
-          header.bytes > request_.record_bytes || header.phase > 1 || header.step < 0) {
-        damage_.push_back("the header of " + name + " is damaged");
-        continue;
-      }
-      store.seen(header.sequence);
-      if (record_ && header.sequence < record_sequence_) continue;
-      const Step logged = header.phase == 0 ? header.step : header.slot;
-      if (request_.log_bytes > 0 && log_->steps() < logged) {
-        damage_.push_back(name + " needs the log of " + std::to_string(logged) +
-                          " steps, of which " + std::to_string(log_->steps()) + " are there");
-        continue;
-      }
-      if (!store.holds_record(row, header)) {
-        damage_.push_back(name + " is damaged");
-        continue;
-      }
-      record_ = RunRecord{.phase = static_cast<RunRecord::Phase>(header.phase),
-                          .step = header.step,
-                          .steps = header.slot,
-                          .bytes = header.bytes};
-      record_sequence_ = header.sequence;
-      record_row_ = row;
-      record_hash_ = header.payload_hash;
+    for (std::vector<std::string>* lines : {&records.damage, &states.damage}) {
+      std::ranges::move(*lines, std::back_inserter(damage_));
     }
   }
 
   RunDirectoryOptions options_;
   FileSystem& files_;
   RunRequest request_;
-  std::unique_ptr<DirectoryLock> lock_;
+  std::unique_ptr<detail::DirectoryLock> lock_;
   Slot slots_ = 0;
   std::unique_ptr<DiskTier> tier_;
   std::unique_ptr<StepLog> log_;
   Pool record_buffer_;
   std::vector<RunCheckpoint> checkpoints_;
   std::optional<RunRecord> record_;
-  std::uint64_t record_sequence_ = 0;
   Slot record_row_ = 0;
   std::uint64_t record_hash_ = 0;
   std::optional<std::vector<std::byte>> result_;
@@ -348,19 +244,27 @@ class Directory final : public RunStore {
 
 class Factory final : public RunFactory {
  public:
-  explicit Factory(RunDirectoryOptions options) : options_(std::move(options)) {}
+  explicit Factory(RunDirectoryOptions options, std::size_t record_bytes = 0)
+      : options_(std::move(options)), record_bytes_(record_bytes) {}
 
   [[nodiscard]] std::string name() const override { return "disk"; }
   [[nodiscard]] Slot slots(std::size_t row_bytes) const override {
-    return std::max<Slot>(0,
-                          DiskTier::slots_within(options_.capacity, row_bytes) - (spare_rows - 1));
+    const Bytes records = Container::records_size(record_bytes_);
+    if (options_.capacity < records) return 0;
+    return std::max<Slot>(
+        0, DiskTier::slots_within(options_.capacity - records, row_bytes) - (run_spare_rows - 1));
   }
   [[nodiscard]] Bytes memory_bytes(std::size_t row_bytes, Slot slots) const override {
     return DiskTier::memory_bytes(options_.buffers, row_bytes, slots);
   }
-  [[nodiscard]] std::unique_ptr<Tier> make(std::size_t /*row_bytes*/,
-                                           Slot /*slots*/) const override {
+  [[nodiscard]] std::unique_ptr<Tier> make(
+      std::size_t /*row_bytes*/, Slot /*slots*/,
+      const std::vector<StateField>& /*fields*/) const override {
     throw Unsupported("a run directory is for run_or_resume, not for sweep");
+  }
+  [[nodiscard]] std::shared_ptr<const RunFactory> with_records(
+      std::size_t record_bytes) const override {
+    return std::make_shared<const Factory>(options_, record_bytes);
   }
   [[nodiscard]] std::string where() const override { return options_.directory; }
   [[nodiscard]] std::unique_ptr<RunStore> open(const RunRequest& request) const override {
@@ -369,6 +273,7 @@ class Factory final : public RunFactory {
 
  private:
   RunDirectoryOptions options_;
+  std::size_t record_bytes_;
 };
 
 }  // namespace

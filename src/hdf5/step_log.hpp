@@ -20,6 +20,8 @@ class StepLog {
 
   /// Logs of the steps [0, steps()) are there.
   [[nodiscard]] Step steps() const noexcept { return steps_; }
+  /// Bytes after them, of a block that is torn.
+  [[nodiscard]] Bytes left_over() { return file_->size() - end_; }
   void append(Step from, Step to, std::span<const std::byte> logs);
   /// The logs of [0, to).
   void read(Step to, std::span<std::byte> out);

@@ -415,6 +415,7 @@ void Driver::save(Step at, Slot slot) {
   meter_.start(0);
   const std::span<std::byte> out = where.tier->begin_write(where.slot, at, stepper_.state_bytes());
   stepper_.save(out);
+  if (where.tier != &memory_) where.tier->label(stepper_.time(at));
   where.tier->commit(where.slot);
   ahead_.offer();
   stored_ = at;
@@ -486,7 +487,9 @@ void Driver::look_ahead() {
 
 Tier& Driver::tier(std::size_t i) {
   if (tiers_[i] == nullptr) {
-    disk_ = options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots);
+    disk_ =
+        options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots,
+                                   layout_.varying ? std::vector<StateField>{} : stepper_.fields());
     tiers_[i] = disk_.get();
   }
   if (i == 1 && !looking_) look_ahead();

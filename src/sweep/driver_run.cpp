@@ -147,7 +147,8 @@ void Driver::write_record() {
   store.commit_record({.phase = forward ? RunRecord::Phase::forward : RunRecord::Phase::reverse,
                        .step = forward ? live_ : front_,
                        .steps = n_,
-                       .bytes = out.size()});
+                       .bytes = out.size(),
+                       .time = stepper_.time(forward ? live_ : front_)});
   safe_ = Meter::Clock::now();
 }
 

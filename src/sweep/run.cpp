@@ -47,17 +47,22 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
     throw Unsupported("this stepper does not save its progress, so its run cannot be resumed");
   }
   if (!(options.safety_every >= 0)) throw InvalidArgument("safety_every is negative");
-  const SweepOptions sweeping{.budget = {.memory = options.memory, .disk = options.store.disk()},
-                              .guard = options.guard,
-                              .progress = options.progress,
-                              .progress_interval = options.progress_interval};
   const std::size_t record_bytes = detail::Driver::record_bytes(stepper);
+  const SweepOptions sweeping{
+      .budget = {.memory = options.memory, .disk = options.store.disk(record_bytes)},
+      .guard = options.guard,
+      .progress = options.progress,
+      .progress_interval = options.progress_interval};
   detail::Layout layout = detail::lay_out(stepper, stepper.steps(), sweeping, record_bytes);
-  const auto store = options.store->open({.identity = options.identity,
-                                          .row_bytes = layout.row_bytes,
-                                          .record_bytes = record_bytes,
-                                          .log_bytes = stepper.step_log_bytes(),
-                                          .slots = layout.disk_slots});
+  const auto store =
+      options.store->open({.identity = options.identity,
+                           .row_bytes = layout.row_bytes,
+                           .record_bytes = record_bytes,
+                           .log_bytes = stepper.step_log_bytes(),
+                           .slots = layout.disk_slots,
+                           .fields = layout.varying ? std::vector<StateField>{} : stepper.fields(),
+                           .memory = options.memory,
+                           .memory_slots = layout.memory_slots});
   RunResult out;
   if (const auto result = store->result()) {
     take_result(stepper, *result, *options.store);

@@ -114,6 +114,18 @@ TEST_CASE("Any order of saves, loads, drops and hints keeps every checkpoint", "
   }
 }
 
+TEST_CASE("The file is never larger than the capacity", "[hdf5][unit]") {
+  const std::size_t size = GENERATE(1U, 100U, 4096U, 70000U);
+  const Bytes capacity = GENERATE(34_KiB, 100_KiB, 1_MiB, 5_MiB);
+  CAPTURE(size, capacity);
+  const TempFolder folder;
+  const DiskSpec disk = hdf5({.directory = folder.path(), .capacity = capacity, .keep = true});
+  const Slot slots = disk->slots(size);
+  if (slots == 0) return;
+  (void)disk->make(size, slots);
+  CHECK(std::filesystem::file_size(folder.files().at(0)) <= capacity);
+}
+
 TEST_CASE("A slot that is taken, empty, or not there is refused", "[hdf5][unit]") {
   const TempFolder folder;
   const auto tier = hdf5({.directory = folder.path()})->make(100, 2);

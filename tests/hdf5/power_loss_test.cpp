@@ -84,7 +84,7 @@ RunOptions options_for(const std::string& directory, Durability durability, File
                        const Model& model) {
   const std::size_t bytes = model.state_bytes();
   const RunSpec store = run_directory({.directory = directory,
-                                       .capacity = 16_KiB + 8 * 8256,
+                                       .capacity = 36_KiB + 8 * 8256 + 2 * 12288,
                                        .keep = true,
                                        .io_threads = 0,
                                        .buffers = 1,

@@ -54,7 +54,7 @@ TEST_CASE("Slots, tiers, threads, known length or not: the same bits", "[hdf5][s
         const TempFolder folder;
         const Bytes row = bytes < 4096 ? (bytes + 63) / 64 * 64 : (bytes + 4095) / 4096 * 4096;
         const Hdf5Options options{.directory = folder.path(),
-                                  .capacity = 16_KiB + static_cast<Bytes>(disk + 1) * (row + 64),
+                                  .capacity = 32_KiB + static_cast<Bytes>(disk + 1) * (row + 64),
                                   .io_threads = threads};
         MapStepper stepper(map);
 

@@ -147,6 +147,9 @@ class MultistepKernel {
 
   // ----- The history as a part of the saved state -----
 
+  /// The vectors kept besides y; in a saved state y comes first, then they, then as many step
+  /// sizes.
+  static constexpr std::size_t history_vectors = Method::history;
   [[nodiscard]] std::size_t state_bytes() const { return value_.bytes(); }
   /// @param out  state_bytes() bytes
   void save(const State& y, std::byte* out) const { value_.save(y, out); }

@@ -9,7 +9,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <Eigen/Core>
 
@@ -132,6 +134,32 @@ class OdeStepper final : public Stepper {
     slope_known_ = false;
   }
   [[nodiscard]] Step steps() const override { return steps_; }
+
+  [[nodiscard]] double time(Step k) const override { return grid_[k]; }
+  [[nodiscard]] std::vector<StateField> fields() const override {
+    if constexpr (std::is_same_v<Scalar, double> || std::is_same_v<Scalar, float>) {
+      const StateField y{.name = "y",
+                         .type = std::is_same_v<Scalar, double> ? StateField::Type::float64
+                                                                : StateField::Type::float32,
+                         .shape = {static_cast<std::size_t>(y_.size())}};
+      if constexpr (requires { Kernel::history_vectors; }) {
+        StateField history = y;
+        history.name = "history";
+        history.shape.insert(history.shape.begin(), Kernel::history_vectors);
+        return {y,
+                history,
+                {.name = "step_sizes",
+                 .type = StateField::Type::float64,
+                 .shape = {Kernel::history_vectors}}};
+      } else if constexpr (has_history) {
+        return {{.name = "fixed_point", .type = StateField::Type::int64, .shape = y.shape}};
+      } else {
+        return {y};
+      }
+    } else {
+      return {};
+    }
+  }
 
   // An adaptive step that has been tried but not taken is tried again after an interruption, with
   // the controller as it was before.

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
+#include "costate/storage/state_field.hpp"
 #include "costate/storage/tier.hpp"
 
 namespace costate {
@@ -25,8 +27,10 @@ class TierFactory {
   /// The memory that the tier itself needs for `slots` of them: buffers and bookkeeping.
   [[nodiscard]] virtual Bytes memory_bytes(std::size_t row_bytes, Slot slots) const = 0;
 
+  /// @param fields  what a state consists of, if known: a description for other programs
   /// @throws StorageError if it cannot be made
-  [[nodiscard]] virtual std::unique_ptr<Tier> make(std::size_t row_bytes, Slot slots) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Tier> make(
+      std::size_t row_bytes, Slot slots, const std::vector<StateField>& fields = {}) const = 0;
 
  protected:
   TierFactory() = default;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,8 +26,9 @@ struct RunRecord {
   enum class Phase : unsigned char { forward, reverse };
   Phase phase = Phase::forward;
   Step step = 0;
-  Step steps = unknown;   ///< of the run, if known
-  std::size_t bytes = 0;  ///< of the record
+  Step steps = unknown;                                    ///< of the run, if known
+  std::size_t bytes = 0;                                   ///< of the record
+  double time = std::numeric_limits<double>::quiet_NaN();  ///< at `step`, if known
 };
 
 /// A durable checkpoint.
@@ -88,11 +90,18 @@ struct RunRequest {
   std::size_t record_bytes = 0;  ///< the largest record
   std::size_t log_bytes = 0;     ///< what is logged of each step
   Slot slots = 0;                ///< checkpoints, if the run is new
+  // For those who look at the run from outside:
+  std::vector<StateField> fields = {};  ///< what a state consists of, if known
+  Bytes memory = 0;                     ///< the budget
+  Slot memory_slots = 0;                ///< states kept in memory
 };
 
 /// Opens or makes a run on disk.
 class RunFactory : public TierFactory {
  public:
+  /// The same store, its capacity less the room for records of that size.
+  [[nodiscard]] virtual std::shared_ptr<const RunFactory> with_records(
+      std::size_t record_bytes) const = 0;
   /// The directory, for messages.
   [[nodiscard]] virtual std::string where() const = 0;
   [[nodiscard]] virtual std::unique_ptr<RunStore> open(const RunRequest& request) const = 0;
@@ -105,7 +114,10 @@ class RunSpec {
   explicit RunSpec(std::shared_ptr<const RunFactory> factory) : factory_(std::move(factory)) {}
   [[nodiscard]] const RunFactory& operator*() const noexcept { return *factory_; }
   [[nodiscard]] const RunFactory* operator->() const noexcept { return factory_.get(); }
-  [[nodiscard]] DiskSpec disk() const { return DiskSpec(factory_); }
+  /// The store as a disk for checkpoints, beside records of that size.
+  [[nodiscard]] DiskSpec disk(std::size_t record_bytes) const {
+    return DiskSpec(factory_->with_records(record_bytes));
+  }
 
  private:
   std::shared_ptr<const RunFactory> factory_;

@@ -41,6 +41,10 @@ class Tier {
   virtual std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) = 0;
   virtual void commit(Slot slot) = 0;
 
+  /// Between the two: the time of the state, for those who look at it with other programs. NaN: not
+  /// known.
+  virtual void label(double /*time*/) {}
+
   /// The checkpoint of index `at`; valid until the next call. The slot keeps it.
   /// @throws ScheduleError if the slot holds another index or none
   /// @throws StorageError if it cannot be read or fails its checksum

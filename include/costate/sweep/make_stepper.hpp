@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "costate/core/step.hpp"
 #include "costate/sweep/stepper.hpp"
@@ -21,6 +22,7 @@
 /// | `state()`, or `state_bytes()`, `save`, `load`      | what the next step reads               |
 /// | `steps()`, or none                                 | n; none: unknown                       |
 /// | `step_back(k)`, or none                            | x_{k+1} → x_k to the last bit          |
+/// | `time(k)`, `fields()`, or none                     | for files of checkpoints (stepper.hpp) |
 ///
 /// `advance` returns the index reached, or nothing if that is always `to`; `step` returns whether
 /// the step was made, or nothing if it always is. `state()` returns something that std::span takes,
@@ -136,6 +138,21 @@ class StepperOf final : public Stepper {
       return model_->steps();
     } else {
       return unknown;
+    }
+  }
+
+  [[nodiscard]] double time(Step k) const override {
+    if constexpr (requires { model_->time(k); }) {
+      return model_->time(k);
+    } else {
+      return Stepper::time(k);
+    }
+  }
+  [[nodiscard]] std::vector<StateField> fields() const override {
+    if constexpr (requires { model_->fields(); }) {
+      return model_->fields();
+    } else {
+      return Stepper::fields();
     }
   }
 

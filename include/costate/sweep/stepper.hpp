@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "costate/core/step.hpp"
 #include "costate/storage/rows.hpp"
+#include "costate/storage/state_field.hpp"
 
 /// @file
 /// The one interface that a simulation implements. It is compiled and type-erased on purpose:
@@ -88,6 +91,15 @@ class Stepper {
   /// x_from → x_to, to <= from: undoes steps that were made, to the last bit, and leaves x̄ alone.
   /// @throws Unsupported unless overridden
   virtual void step_back(Step from, Step to);
+
+  // ----- For those who look at checkpoints on disk with other programs (docs/storage.md). -----
+
+  /// The time of x_k, which the first pass has reached; NaN: not known.
+  [[nodiscard]] virtual double time(Step /*k*/) const {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  /// What `save` writes, in this order and without gaps; none: not known.
+  [[nodiscard]] virtual std::vector<StateField> fields() const { return {}; }
 
   // ----- To go on after an interruption (run.hpp). -----
 

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace costate::cli {
+
+/// What `costate inspect` was asked for.
+struct InspectCommand {
+  std::string path;
+  bool json = false;
+  bool verify = false;
+};
+
+/// Carries it out, printing to `out`. Returns the exit status: 0, or 1 if something is damaged.
+/// @throws InvalidArgument if there is nothing to look at
+int run_inspect(const InspectCommand& command, std::FILE* out);
+
+}  // namespace costate::cli

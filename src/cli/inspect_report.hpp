@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "costate/hdf5/inspect.hpp"
+
+namespace costate::cli {
+
+/// What the next call of `run_or_resume` would do with what was found.
+struct Outlook {
+  enum class Act : unsigned char { start, forward, reverse, done };
+  Act act = Act::start;
+  Step step = 0;                 ///< where it takes up
+  Step steps = unknown;          ///< of the run
+  std::optional<Step> advances;  ///< forward steps that it would make; not known before n is
+};
+
+[[nodiscard]] Outlook outlook(const Inspection& found);
+
+/// For people.
+[[nodiscard]] std::string text(const Inspection& found);
+/// One JSON object.
+[[nodiscard]] std::string json(const Inspection& found);
+
+}  // namespace costate::cli
