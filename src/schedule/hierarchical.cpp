@@ -9,6 +9,7 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "hierarchical_plan.hpp"
 #include "least_cost.hpp"
 #include "plan_parts.hpp"
 #include "tier_bounds.hpp"
@@ -21,6 +22,8 @@ namespace {
 // a long run starts from may take.
 constexpr double affordable = 2e9;
 constexpr double quick = 1e8;
+// Steps times slots of relaxed tables, some 20 ns each.
+constexpr double most_columns = 2e8;
 // Beyond this the working memory, some words a step, becomes a burden.
 constexpr Step most_steps = 20'000'000;
 
@@ -51,7 +54,7 @@ bool ordered(const std::vector<TierLevel>& levels) {
   return true;
 }
 
-Plan hierarchical(const Costs& costs, Step n) {
+Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   const PlanningTime time;
   check(costs, n);
   std::vector<TierLevel> levels = useful_levels(costs, n);
@@ -70,7 +73,7 @@ Plan hierarchical(const Costs& costs, Step n) {
   std::shared_ptr<const TierRule> rule;
   double lower_bound = 0;
   const bool proven = ordered(levels);
-  const bool complete = length * length * columns / 2 <= affordable / 2;
+  const bool complete = length * length * columns / 2 <= affordable / 2 * effort;
   if (levels.size() == 1 && levels[0].write == 0) {
     rule = std::make_shared<TierTables>(levels, costs.step, 1);  // binomial: no tables are needed
   } else if (complete) {
@@ -80,7 +83,10 @@ Plan hierarchical(const Costs& costs, Step n) {
       throw InvalidArgument("a hierarchical plan is made for at most " +
                             std::to_string(most_steps) + " steps, not " + std::to_string(n));
     }
-    const auto longest = static_cast<Step>(std::sqrt(2 * quick / columns));
+    if (effort < 1 && length * columns > most_columns * effort) {
+      throw InvalidArgument("a hierarchical plan takes too long to make");
+    }
+    const auto longest = static_cast<Step>(std::sqrt(2 * quick * effort / columns));
     auto bounds = std::make_shared<TierBounds>(
         TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096)), n);
     lower_bound = bounds->lower_bound(n);
@@ -97,6 +103,10 @@ Plan hierarchical(const Costs& costs, Step n) {
                      : complete ? made.cost
                                 : std::min(made.cost, lower_bound);
   return time.stop(std::move(made));
+}
+
+Plan hierarchical(const Costs& costs, Step n) {
+  return hierarchical_plan(costs, n, 1);
 }
 
 }  // namespace costate

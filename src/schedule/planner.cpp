@@ -17,6 +17,7 @@
 #include "costate/schedule/online_tiered.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/schedule/weighted.hpp"
+#include "hierarchical_plan.hpp"
 #include "least_cost.hpp"
 #include "plan_parts.hpp"
 #include "weighted_plan.hpp"
@@ -257,6 +258,32 @@ Choice choose(const Costs& costs, Step n, bool online) {
   for (Plan& made : choice.plans) made.lower_bound = std::min(bound, choice.best().cost);
   choice.why = reason(choice);
   return choice;
+}
+
+Plan choose_at_once(const Costs& costs, Step n) {
+  check(costs, n);
+  Costs even = costs;
+  even.weights.clear();
+  Costs first_alone = even;
+  for (std::size_t i = 1; i < first_alone.tiers.size(); ++i) {
+    first_alone.tiers[i].slots = 0;
+    first_alone.tiers[i].bytes = 0;
+  }
+  Plan best = plan_revolve(even, n);
+  const auto compare = [&](auto&& made) {
+    try {
+      Plan other = made();
+      if (other.cost < best.cost) best = std::move(other);
+    } catch (const InvalidArgument&) {
+      // It does not apply.
+    }
+  };
+  constexpr double effort = 0.02;
+  compare([&] { return multistage(even, n); });
+  compare([&] { return plan_revolve(first_alone, n); });
+  compare([&] { return periodic_disk(even, n); });
+  compare([&] { return hierarchical_plan(even, n, effort); });
+  return best;
 }
 
 std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {

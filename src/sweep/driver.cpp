@@ -9,6 +9,7 @@
 #include "costate/core/hash.hpp"
 #include "costate/schedule/online.hpp"
 #include "costate/schedule/online_thinned.hpp"
+#include "costate/schedule/planner.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/storage/memory_tier.hpp"
 
@@ -23,7 +24,9 @@ std::string number(Step k) {
   throw ScheduleError(what, at);
 }
 
-Schedule choose(Step n, const Layout& layout, const SweepOptions& options) {
+// The schedule, and what it will count, if that is known.
+Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Counts& predicted) {
+  predicted.steps = unknown;
   if (options.schedule) {
     const Step told = options.schedule->steps();
     if (n != unknown && told != unknown && told != n) {
@@ -32,15 +35,20 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options) {
     return *options.schedule;
   }
   const std::vector<TierSlots> tiers = tiers_of(layout, options);
-  if (n != unknown) return revolve(n, tiers);
-  return tiers.size() == 1 ? online(layout.memory_slots) : online_thinned(tiers);
-}
-
-Counts predict(Step n, const Layout& layout, const SweepOptions& options) {
-  if (n != unknown && !options.schedule) return revolve_counts(n, tiers_of(layout, options));
-  Counts none;
-  none.steps = unknown;
-  return none;
+  if (n == unknown) return tiers.size() == 1 ? online(layout.memory_slots) : online_thinned(tiers);
+  if (tiers.size() == 1) {
+    predicted = revolve_counts(n, tiers);
+    return revolve(n, tiers);
+  }
+  Costs costs;
+  costs.tiers = {{.name = tiers[0].name, .slots = tiers[0].slots},
+                 {.name = tiers[1].name,
+                  .slots = tiers[1].slots,
+                  .write = options.budget.disk_costs.write,
+                  .read = options.budget.disk_costs.read}};
+  Plan plan = choose_at_once(costs, n);
+  predicted = std::move(plan.counts);
+  return std::move(plan.schedule);
 }
 
 }  // namespace
@@ -52,8 +60,7 @@ Driver::Driver(Stepper& stepper, const SweepOptions& options, const Layout& layo
       n_(stepper.steps()),
       layout_(layout),
       run_(run),
-      predicted_(predict(n_, layout_, options)),
-      schedule_(choose(n_, layout_, options)),
+      schedule_(choose(n_, layout_, options, predicted_)),
       guard_(options.guard, layout_.hashes),
       meter_(layout_.row_bytes >= 4096),
       memory_({.row_bytes = layout_.row_bytes,
@@ -80,8 +87,8 @@ void Driver::set_up_tiers() {
   tiers_.push_back(&memory_);
   if (layout_.disk_slots == 0) return;
   tiers_.push_back(run_ != nullptr ? &run_->store.tier() : nullptr);
-  // A schedule of known length uses the disk for certain.
-  if (n_ != unknown && !options_.schedule) tier(1);
+  // What a schedule of known length has slots for it uses for certain.
+  if (n_ != unknown && !options_.schedule && schedule_.tiers()[1].slots > 0) tier(1);
 }
 
 void Driver::run() {
@@ -102,7 +109,9 @@ Report Driver::report() {
   report_.memory_peak = layout_.fixed;
   report_.tiers.clear();
   for (const Tier* tier : tiers_) {
-    if (tier != nullptr) report_.tiers.push_back(tier->use());
+    if (tier == nullptr) continue;
+    report_.tiers.push_back(tier->use());
+    if (tier != &memory_) report_.tiers.back().seconds = disk_seconds_;
   }
   if (layout_.spare_row) report_.memory_peak += memory_.use().peak;
   report_.forward_seconds = meter_.seconds(Meter::forward);
@@ -409,14 +418,27 @@ void Driver::unwind_rows(Tier& tier, Step from, Step to, Slot slot) {
 
 // ----- Checkpoints -----
 
+// When a transfer begins, if it is one of the disk, and what it took when it is over. No clock is
+// read for the memory.
+Meter::Clock::time_point Driver::disk_begin(const Tier& tier) const {
+  return &tier == &memory_ ? Meter::Clock::time_point() : Meter::Clock::now();
+}
+
+void Driver::disk_end(const Tier& tier, Meter::Clock::time_point begun) {
+  if (&tier == &memory_) return;
+  disk_seconds_ += std::chrono::duration<double>(Meter::Clock::now() - begun).count();
+}
+
 void Driver::save(Step at, Slot slot) {
   if (at != live_) wrong("save " + number(at) + ": state " + number(live_) + " is live", at);
   const Place where = place(slot);
+  const auto begun = disk_begin(*where.tier);
   meter_.start(0);
   const std::span<std::byte> out = where.tier->begin_write(where.slot, at, stepper_.state_bytes());
   stepper_.save(out);
   if (where.tier != &memory_) where.tier->label(stepper_.time(at));
   where.tier->commit(where.slot);
+  disk_end(*where.tier, begun);
   ahead_.offer();
   stored_ = at;
   if (const double seconds = meter_.stop(Meter::storage); watched_) chunk_done(0, seconds);
@@ -424,9 +446,11 @@ void Driver::save(Step at, Slot slot) {
 
 void Driver::load(Step at, Slot slot) {
   const Place where = place(slot);
+  const auto begun = disk_begin(*where.tier);
   meter_.start(0);
   const std::span<const std::byte> in = where.tier->read(where.slot, at);
   stepper_.load(in);
+  disk_end(*where.tier, begun);
   const double seconds = meter_.stop(Meter::storage);
   if (where.tier != &memory_) ahead_.loaded();
   live_ = at;

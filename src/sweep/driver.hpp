@@ -91,6 +91,8 @@ class Driver {
     Slot left;  // slots of the tier from here on
   };
   Place place(Slot slot);
+  [[nodiscard]] Meter::Clock::time_point disk_begin(const Tier& tier) const;
+  void disk_end(const Tier& tier, Meter::Clock::time_point begun);
   void look_ahead();
   Tier& tier(std::size_t i);
   [[nodiscard]] Pass pass_at(Step from) const noexcept {
@@ -137,6 +139,7 @@ class Driver {
   Step chunk_ = 1;   // steps that are run without looking at the clock, if watched
   Meter::Clock::time_point told_ = start_;
   Meter::Clock::time_point turned_ = start_;
+  double disk_seconds_ = 0;                 // for saves to the disk and loads from it
   Meter::Clock::time_point safe_ = start_;  // when the last record was written
   Report report_;
 };

@@ -14,6 +14,17 @@ std::string seconds(double s) {
 
 }  // namespace
 
+TransferCosts measured_costs(const Report& report) {
+  if (report.tiers.size() < 2 || report.advances == 0) return {};
+  const TierUse& disk = report.tiers[1];
+  const double step =
+      (report.forward_seconds + report.replay_seconds) / static_cast<double>(report.advances);
+  const Step transfers = disk.writes + disk.reads;
+  if (!(step > 0) || !(disk.seconds > 0) || transfers == 0) return {};
+  const double cost = disk.seconds / static_cast<double>(transfers) / step;
+  return {.write = cost, .read = cost};
+}
+
 std::string to_string(const Report& report) {
   std::string out;
   out += "steps      " + std::to_string(report.steps) + ", schedule " + report.schedule + "\n";

@@ -49,7 +49,9 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
   if (!(options.safety_every >= 0)) throw InvalidArgument("safety_every is negative");
   const std::size_t record_bytes = detail::Driver::record_bytes(stepper);
   const SweepOptions sweeping{
-      .budget = {.memory = options.memory, .disk = options.store.disk(record_bytes)},
+      .budget = {.memory = options.memory,
+                 .disk = options.store.disk(record_bytes),
+                 .disk_costs = options.disk_costs},
       .guard = options.guard,
       .progress = options.progress,
       .progress_interval = options.progress_interval};

@@ -91,6 +91,37 @@ TEST_CASE("The choice depends on what the disk costs", "[schedule][unit]") {
   CHECK(dear.best().counts.advances == binomial_advances(1000, 4));
 }
 
+TEST_CASE("What is planned at once is near what is chosen at leisure, and made at once",
+          "[schedule][property]") {
+  std::mt19937 random(11);
+  const auto whole = [&random](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  for (int trial = 0; trial < 40; ++trial) {
+    Costs costs;
+    costs.step = whole(1, 16) / 8.0;
+    const double write = whole(0, 160) / 8.0;
+    costs.tiers = {{.slots = whole(0, 9)},
+                   {.name = "disk",
+                    .slots = trial % 5 == 0 ? unbounded : whole(1, 20),
+                    .write = write,
+                    .read = whole(0, 160) / 8.0}};
+    const Step n = whole(0, 600);
+    CAPTURE(trial, n);
+    const Plan plan = choose_at_once(costs, n);
+    CHECK(interpret(plan.schedule) == plan.counts);
+    CHECK(cost_of(plan.counts, costs) == plan.cost);
+    // Tables are complete for so short a run.
+    CHECK(plan.cost == choose(costs, n).best().cost);
+  }
+  Costs costs;
+  costs.tiers = {{.slots = 1000}, {.name = "disk", .slots = 100'000, .write = 3, .read = 3}};
+  const Plan plan = choose_at_once(costs, 1'000'000'000);
+  CHECK(plan.counts.steps == 1'000'000'000);
+  costs.tiers = {{.slots = 0}};
+  CHECK_THROWS_AS(choose_at_once(costs, 2), InvalidArgument);
+}
+
 TEST_CASE("Tapes are kept where they save more than states", "[schedule][golden]") {
   Costs costs;
   costs.state_bytes = 100;

@@ -66,3 +66,17 @@ TEST_CASE("The driver runs as many advances as theory says, and the same bits co
     }
   }
 }
+
+TEST_CASE("What the disk cost is measured in steps", "[sweep][unit]") {
+  Report report;
+  CHECK(measured_costs(report) == TransferCosts{});
+  report.advances = 10;
+  report.forward_seconds = 4;
+  report.replay_seconds = 1;
+  report.tiers.resize(2);
+  CHECK(measured_costs(report) == TransferCosts{});
+  report.tiers[1].writes = 3;
+  report.tiers[1].reads = 5;
+  report.tiers[1].seconds = 8;
+  CHECK(measured_costs(report) == TransferCosts{.write = 2, .read = 2});
+}

@@ -23,7 +23,7 @@ struct TierUse {
   Step writes = 0;     ///< checkpoints written
   Step reads = 0;      ///< checkpoints read
   Slot slots = 0;      ///< checkpoints it has room for
-  double seconds = 0;  ///< time spent in it
+  double seconds = 0;  ///< in a report: the disk, time spent in saves and loads
 };
 
 /// One tier. Not synchronised.

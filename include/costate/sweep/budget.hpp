@@ -9,12 +9,22 @@
 
 namespace costate {
 
+/// What moving one state to or from the disk costs, in forward steps. It decides how much is
+/// recomputed instead, never the result. `measured_costs` (report.hpp) has it of a sweep that is
+/// over; without one a transfer is taken to cost as much as a step.
+struct TransferCosts {
+  double write = 1;
+  double read = 1;
+  friend bool operator==(const TransferCosts&, const TransferCosts&) = default;
+};
+
 /// What a sweep may use for checkpoints. The live state and the adjoint are the stepper's own and
 /// not counted; everything that the driver keeps is: rows, their indices, one spare row, the
 /// guard's hashes, the buffers of the disk.
 struct Budget {
   Bytes memory = 1_GiB;
   DiskSpec disk = {};              ///< used only if the memory does not hold all states of the run
+  TransferCosts disk_costs = {};   ///< what planning for the disk reckons with
   Workspace* workspace = nullptr;  ///< memory to use again from sweep to sweep; see pool.hpp
 };
 

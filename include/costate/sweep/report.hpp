@@ -7,6 +7,7 @@
 #include "costate/core/step.hpp"
 #include "costate/schedule/plan.hpp"
 #include "costate/storage/tier.hpp"
+#include "costate/sweep/budget.hpp"
 
 namespace costate {
 
@@ -36,6 +37,10 @@ struct Report {
 
   [[nodiscard]] Step forward_evaluations() const noexcept { return advances + reverses; }
 };
+
+/// What a transfer of the disk cost in this sweep, in steps: for the budget of the next one. As in
+/// a new `TransferCosts` if the disk was not used or nothing took long enough to be measured.
+[[nodiscard]] TransferCosts measured_costs(const Report& report);
 
 /// Some lines for people.
 [[nodiscard]] std::string to_string(const Report& report);

@@ -19,6 +19,7 @@ struct RunOptions {
   std::string identity;  ///< of the problem: everything that the result depends on (method, sizes,
                          ///< parameters, tolerances). A directory of another one is refused
   Bytes memory = 1_GiB;  ///< as Budget::memory
+  TransferCosts disk_costs = {};  ///< as Budget::disk_costs
   ReplayGuard guard = ReplayGuard::sampled;
   double safety_every = 60;  ///< seconds between two records: about what a kill can cost at most,
                              ///< besides recomputing the states that were in memory
