@@ -8,13 +8,16 @@
 namespace costate::detail {
 namespace {
 
+constexpr const char* checkpoint = "checkpoint ";
+constexpr const char* record = "record of step ";
+
 // The system knows the path, not the step.
 template <typename Work>
-void naming(Step at, const Work& work) {
+void naming(const char* what, Step at, const Work& work) {
   try {
     work();
   } catch (const StorageError& error) {
-    throw StorageError("checkpoint " + std::to_string(at) + ": " + error.what(), error.path, at);
+    throw StorageError(what + std::to_string(at) + ": " + error.what(), error.path, at);
   }
 }
 
@@ -35,13 +38,13 @@ RowStore::RowStore(FileSystem& files, const std::string& path, const Container& 
       durability_(Durability::none),
       interval_(0) {}
 
-std::uint64_t RowStore::write(Bytes payload_place, Bytes header_place, RowHeader& header,
-                              std::span<const std::byte> payload) {
+std::uint64_t RowStore::write(const char* what, Bytes payload_place, Bytes header_place,
+                              RowHeader& header, std::span<const std::byte> payload) {
   header.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
   header.bytes = payload.size();
   header.payload_hash = hash_bytes(payload);
   header.seal();
-  naming(header.step, [&] {
+  naming(what, header.step, [&] {
     file_->write(payload, payload_place);
     file_->write(std::as_bytes(std::span(&header, 1)), header_place);
   });
@@ -50,8 +53,8 @@ std::uint64_t RowStore::write(Bytes payload_place, Bytes header_place, RowHeader
 
 std::uint64_t RowStore::put(Slot row, RowHeader header, std::span<const std::byte> payload) {
   const Bytes header_place = container_.headers + static_cast<Bytes>(row) * sizeof(RowHeader);
-  const std::uint64_t hash = write(place(row), header_place, header, payload);
-  naming(header.step, [&] {
+  const std::uint64_t hash = write(checkpoint, place(row), header_place, header, payload);
+  naming(checkpoint, header.step, [&] {
     if (durability_ == Durability::every) {
       file_->sync();
     } else if (durability_ == Durability::interval) {
@@ -69,11 +72,11 @@ std::uint64_t RowStore::put(Slot row, RowHeader header, std::span<const std::byt
 std::uint64_t RowStore::put_record(Slot row, RowHeader header, std::span<const std::byte> payload) {
   const Bytes header_place =
       container_.record_headers + static_cast<Bytes>(row) * sizeof(RowHeader);
-  return write(record_place(row), header_place, header, payload);
+  return write(record, record_place(row), header_place, header, payload);
 }
 
 void RowStore::get(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
-  naming(at, [&] {
+  naming(checkpoint, at, [&] {
     file_->read(payload, place(row));
     if (hash_bytes(payload) != hash) {
       throw StorageError(
@@ -84,7 +87,7 @@ void RowStore::get(Slot row, Step at, std::uint64_t hash, std::span<std::byte> p
 }
 
 void RowStore::get_record(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
-  naming(at, [&] {
+  naming(record, at, [&] {
     file_->read(payload, record_place(row));
     if (hash_bytes(payload) != hash) {
       throw StorageError("'" + path() + "' is damaged: the checksum of record " +

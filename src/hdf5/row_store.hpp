@@ -53,9 +53,10 @@ class RowStore {
   void seen(std::uint64_t sequence) noexcept;
 
   void sync() { file_->sync(); }
+  [[nodiscard]] bool has_name() { return file_->has_name(); }
 
  private:
-  std::uint64_t write(Bytes payload_place, Bytes header_place, RowHeader& header,
+  std::uint64_t write(const char* what, Bytes payload_place, Bytes header_place, RowHeader& header,
                       std::span<const std::byte> payload);
   [[nodiscard]] RowHeader read_header(Bytes place);
   [[nodiscard]] bool matches(Bytes place, const RowHeader& header);

@@ -41,7 +41,10 @@ class Directory final : public RunStore {
     lock_ = std::make_unique<detail::DirectoryLock>(options.directory);
     files_.remove(states_path() + ".new");
     files_.remove(detail::result_path(options.directory) + ".new");
-    if (find_result()) return;
+    if (find_result()) {
+      if (!options_.keep) remove_all_but_result();  // killed before it had done so itself
+      return;
+    }
     const bool found = std::filesystem::exists(states_path());
     const Container container = found ? check_found() : make();
     auto rows = std::make_unique<RowStore>(files_, states_path(), container, options_.durability,
@@ -91,6 +94,11 @@ class Directory final : public RunStore {
                      .time = record.time};
     tier_->store().put_record(record_row_, header, {record_buffer_.data(), record.bytes});
     if (durable) tier_->store().sync();
+    if (!tier_->store().has_name()) {
+      throw StorageError("record of step " + std::to_string(record.step) + ": '" + states_path() +
+                             "' has been removed while the run was using it",
+                         states_path(), record.step);
+    }
     if (record.phase == RunRecord::Phase::reverse) tier_->release(record.step);
   }
   void retain(std::function<void()> need_record) override { tier_->retain(std::move(need_record)); }
@@ -102,14 +110,17 @@ class Directory final : public RunStore {
                           .bytes = {result.begin(), result.end()}});
     tier_.reset();
     log_.reset();
-    if (options_.keep) return;
-    files_.remove(states_path());
-    files_.remove(log_path());
+    if (!options_.keep) remove_all_but_result();
   }
 
  private:
   [[nodiscard]] std::string states_path() const { return detail::states_path(options_.directory); }
   [[nodiscard]] std::string log_path() const { return detail::log_path(options_.directory); }
+
+  void remove_all_but_result() {
+    files_.remove(states_path());
+    files_.remove(log_path());
+  }
 
   [[noreturn]] void refuse(const std::string& path, const std::string& why) const {
     throw StorageError("the directory '" + options_.directory + "' holds another run: " + why,

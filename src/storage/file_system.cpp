@@ -69,6 +69,12 @@ class Descriptor final : public File {
     return static_cast<Bytes>(status.st_size);
   }
 
+  bool has_name() override {
+    struct stat status {};
+    if (::fstat(fd_, &status) != 0) fail("look at", path(), errno);
+    return status.st_nlink > 0;
+  }
+
  private:
   int fd_;
 };

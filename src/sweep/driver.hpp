@@ -82,6 +82,7 @@ class Driver {
   void resume(const RunRecord& record, Step limit);
   Slot keep_start(ResumePoint& point);
   void write_record();
+  void write_record_at(Step at);
   void safe_point();
 
   // Bookkeeping.

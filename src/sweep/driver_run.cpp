@@ -129,6 +129,17 @@ Slot Driver::keep_start(ResumePoint& point) {
 }
 
 void Driver::write_record() {
+  const Step at = front_ == unknown ? live_ : front_;
+  try {
+    write_record_at(at);
+  } catch (const StorageError& error) {
+    if (error.step != unknown) throw;
+    throw StorageError("record of step " + std::to_string(at) + ": " + error.what(), error.path,
+                       at);
+  }
+}
+
+void Driver::write_record_at(Step at) {
   RunStore& store = run_->store;
   const bool forward = front_ == unknown;
   if (const std::size_t bytes = stepper_.step_log_bytes(); bytes > 0 && logged_ < furthest_) {
@@ -145,10 +156,10 @@ void Driver::write_record() {
   if (forward) stepper_.save(out.subspan(sizeof state_bytes, state_bytes));
   stepper_.save_progress(out.subspan(head, progress));
   store.commit_record({.phase = forward ? RunRecord::Phase::forward : RunRecord::Phase::reverse,
-                       .step = forward ? live_ : front_,
+                       .step = at,
                        .steps = n_,
                        .bytes = out.size(),
-                       .time = stepper_.time(forward ? live_ : front_)});
+                       .time = stepper_.time(at)});
   safe_ = Meter::Clock::now();
 }
 

@@ -2,31 +2,29 @@
 // write, twice, while resuming. The bits are those of a run left alone.
 
 #include <algorithm>
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "costate/core/error.hpp"
-#include "costate/hdf5/run_directory.hpp"
 #include "costate/sweep/run.hpp"
 #include "support/catch.hpp"
 #include "support/faulty_files.hpp"
+#include "support/interrupted.hpp"
 #include "support/temp_folder.hpp"
 #include "support/work_adaptive.hpp"
 #include "support/work_w1.hpp"
 
 using namespace costate;
 using costate::test::AdaptiveDecay;
+using costate::test::capacity_for;
 using costate::test::FaultyFiles;
+using costate::test::in_child;
+using costate::test::Mortal;
+using costate::test::options_for;
+using costate::test::Setting;
 using costate::test::TempFolder;
 using costate::test::W1;
 
@@ -39,76 +37,6 @@ constexpr int kills = 30;
 #endif
 
 constexpr std::size_t size = 700;  // 5600 bytes: large enough to be looked after at every step
-
-struct Setting {
-  std::string directory;
-  Slot memory_slots = 3;
-  Slot disk_slots = 4;
-  int threads = 1;
-  double safety_every = 0;
-  FileSystem* files = nullptr;
-  std::string identity = "test";
-};
-
-// Room for so many slots, some spare rows, two records, and what HDF5 needs.
-template <typename Model>
-Bytes capacity_for(const Setting& s, const Model& model) {
-  const auto pages = [](std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; };
-  const std::size_t state = model.state_bytes();
-  return 36_KiB + static_cast<Bytes>(s.disk_slots + 3) * (pages(state) + 64) +
-         2 * pages(8 + (state + 7) / 8 * 8 + model.progress_bytes());
-}
-
-template <typename Model>
-RunOptions options_for(const Setting& s, const Model& model) {
-  const std::size_t bytes = model.state_bytes();
-  const int buffers = s.threads == 0 ? 1 : 4;
-  const RunSpec store = run_directory({.directory = s.directory,
-                                       .capacity = capacity_for(s, model),
-                                       .io_threads = s.threads,
-                                       .buffers = buffers,
-                                       .durability = Durability::none,
-                                       .files = s.files});
-  const std::size_t record = 8 + (bytes + 7) / 8 * 8 + model.progress_bytes();
-  return {.store = store,
-          .identity = s.identity,
-          .memory =
-              memory_for(s.memory_slots, bytes) + record + store->memory_bytes(bytes, s.disk_slots),
-          .safety_every = s.safety_every};
-}
-
-// Dies at the count-th step that it runs or reverses.
-template <typename Model>
-class Mortal final : public Model {
- public:
-  using Model::Model;
-  long dies_at = -1;
-  bool throws = false;
-  long calls = 0;
-  void at(Step, bool) override {
-    if (calls++ != dies_at) return;
-    if (throws) throw std::runtime_error("interrupted");
-    ::kill(::getpid(), SIGKILL);
-  }
-};
-
-// Runs in a child process. Returns whether it was killed.
-template <typename Work>
-bool in_child(Work work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    try {
-      work();
-      ::_exit(0);
-    } catch (...) {
-      ::_exit(3);
-    }
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  REQUIRE((WIFSIGNALED(status) || WEXITSTATUS(status) == 0));
-  return WIFSIGNALED(status);
-}
 
 template <typename Model>
 std::vector<std::uint64_t> undisturbed() {
@@ -254,12 +182,51 @@ TEMPLATE_TEST_CASE("Killed inside writes, also half done ones", "[hdf5][run][fau
   }
 }
 
+TEMPLATE_TEST_CASE("Killed while it resumes, at every operation in turn", "[hdf5][run][fault]", W1,
+                   AdaptiveDecay) {
+  const TempFolder made;
+  const auto expected = undisturbed<TestType>();
+  FaultyFiles files;
+  Setting setting{.directory = made.path() + "/run", .files = &files};
+  const auto stop_after = [&](int questions) {
+    TestType model(size);
+    RunOptions options = options_for(setting, model);
+    options.stop_when = [&questions] { return --questions < 0; };
+    return run_or_resume(model, options);
+  };
+  // In the forward and in the reverse sweep.
+  for (const int questions : {20, 250}) {
+    std::filesystem::remove_all(setting.directory);
+    files.fault = FaultyFiles::Fault::none;
+    REQUIRE_FALSE(stop_after(questions).finished);
+    files.operations = 0;
+    REQUIRE_FALSE(stop_after(0).finished);
+    const long all = files.operations;  // of taking it up and stopping again
+    CAPTURE(questions, all);
+    REQUIRE(all > 10);
+    int died = 0;  // threads may order, and need, the operations differently the next time
+    for (long at = 0; at < all; at += 1 + all / 12) {
+      files.operations = 0;
+      files.at = at;
+      files.fault = FaultyFiles::Fault::kill_before;
+      if (in_child([&] { stop_after(0); })) ++died;
+      files.fault = FaultyFiles::Fault::none;
+    }
+    CHECK(died > 5);
+    TestType model(size);
+    const RunResult result = run_or_resume(model, options_for(setting, model));
+    CHECK(result.finished);
+    CHECK(result.resumed);
+    CHECK(model.bits() == expected);
+  }
+}
+
 TEMPLATE_TEST_CASE("Any operation that fails gives a named error, and the run can go on",
                    "[hdf5][run][fault]", W1, AdaptiveDecay) {
   const auto fault = GENERATE(FaultyFiles::Fault::error, FaultyFiles::Fault::torn_write_error,
                               FaultyFiles::Fault::flip_on_read);
   const auto expected = undisturbed<TestType>();
-  for (long at = 0; at < 1500; at = at < 30 ? at + 3 : at + 197) {
+  for (long at = 0; at < 1500; at = at < 90 ? at + 3 : at + 197) {
     CAPTURE(static_cast<int>(fault), at);
     const TempFolder folder;
     FaultyFiles files;

@@ -20,7 +20,8 @@ class FaultyFiles final : public FileSystem {
  public:
   enum class Fault { none, error, torn_write_error, torn_write_kill, kill_before, flip_on_read };
 
-  /// The operation (write, read, sync or rename, counted from 0 over all files) that goes wrong.
+  /// The operation (open, write, read, reserve, sync, rename or removal, counted from 0 over all
+  /// files and folders) that goes wrong.
   std::atomic<long> at = -1;
   Fault fault = Fault::none;
   std::string words = "No space left on device";
@@ -28,11 +29,17 @@ class FaultyFiles final : public FileSystem {
 
   std::unique_ptr<File> open(const std::string& path, Mode mode) override;
   void rename(const std::string& from, const std::string& to) override {
-    if (strikes()) fail(from);
+    if (strikes() && fault == Fault::error) fail(from);
     real().rename(from, to);
   }
-  void remove(const std::string& path) override { real().remove(path); }
-  void sync_directory(const std::string& path) override { real().sync_directory(path); }
+  void remove(const std::string& path) override {
+    if (strikes() && fault == Fault::error) fail(path);
+    real().remove(path);
+  }
+  void sync_directory(const std::string& path) override {
+    if (strikes() && fault == Fault::error) fail(path);
+    real().sync_directory(path);
+  }
 
   /// Whether this operation is the one.
   bool strikes() {
@@ -73,7 +80,11 @@ class FaultyFile final : public File {
     if (files_.strikes() && files_.fault == FaultyFiles::Fault::error) files_.fail(path());
     inner_->sync();
   }
-  void reserve(Bytes bytes) override { inner_->reserve(bytes); }
+  void reserve(Bytes bytes) override {
+    if (files_.strikes() && files_.fault == FaultyFiles::Fault::error) files_.fail(path());
+    inner_->reserve(bytes);
+  }
+  bool has_name() override { return inner_->has_name(); }
   Bytes size() override { return inner_->size(); }
 
  private:
@@ -82,6 +93,7 @@ class FaultyFile final : public File {
 };
 
 inline std::unique_ptr<File> FaultyFiles::open(const std::string& path, Mode mode) {
+  if (strikes() && fault == Fault::error) fail(path);
   return std::make_unique<FaultyFile>(*this, real().open(path, mode));
 }
 

@@ -34,6 +34,9 @@ class File {
   /// want of space.
   virtual void reserve(Bytes bytes) = 0;
   [[nodiscard]] virtual Bytes size() = 0;
+  /// Whether anybody can still find the file under a name. One that was removed can be written to,
+  /// but what is written is lost when it is closed.
+  [[nodiscard]] virtual bool has_name() { return true; }
 
  protected:
   explicit File(std::string path) : path_(std::move(path)) {}
