@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "costate/core/error.hpp"
+#include "costate/hdf5/inspect.hpp"
+#include "costate/sweep/make_stepper.hpp"
 #include "costate/sweep/run.hpp"
 #include "support/catch.hpp"
 #include "support/faulty_files.hpp"
@@ -397,6 +399,61 @@ TEST_CASE("C81: no damage to the files gives a wrong gradient", "[hdf5][run][gol
   CHECK(try_damage(
       [&](const std::string& path) { std::ofstream(path, std::ios::app) << "8 bytes."; }));
   CHECK_FALSE(try_damage([&](const std::string& path) { std::ofstream(path) << "text"; }));
+}
+
+namespace {
+
+// W1 as a model of its own, which derives from nothing: only what make_stepper asks for.
+class OwnModel {
+ public:
+  W1 inner{size};
+  std::vector<double> y = std::vector<double>(size);
+
+  OwnModel() { inner.save(std::as_writable_bytes(std::span(y))); }
+  [[nodiscard]] Step steps() const { return inner.steps(); }
+  void step(Step k) {
+    inner.load(std::as_bytes(std::span(y)));
+    inner.advance(k, k + 1, Pass::first);
+    inner.save(std::as_writable_bytes(std::span(y)));
+  }
+  void turn(Step n) { inner.turn(n); }
+  void reverse(Step k) {
+    inner.load(std::as_bytes(std::span(y)));
+    inner.reverse(k);
+  }
+  std::vector<double>& state() { return y; }
+  [[nodiscard]] double time(Step k) const { return static_cast<double>(k) / 100; }
+  [[nodiscard]] std::size_t progress_bytes() const { return inner.progress_bytes(); }
+  void save_progress(std::span<std::byte> out) const { inner.save_progress(out); }
+  void load_progress(std::span<const std::byte> in) { inner.load_progress(in); }
+};
+
+}  // namespace
+
+TEST_CASE("A model that derives from nothing goes on, too, and its file names the array",
+          "[hdf5][run][unit]") {
+  const TempFolder folder;
+  const Setting setting{.directory = folder.path()};
+  int calls = 0;
+  for (bool finished = false; !finished; ++calls) {
+    REQUIRE(calls < 100);
+    OwnModel model;
+    auto stepper = make_stepper(model);
+    RunOptions options = options_for(setting, stepper);
+    int left = 40 * (calls + 1);
+    options.stop_when = [&left] { return --left < 0; };
+    finished = run_or_resume(stepper, options).finished;
+    if (finished) {
+      CHECK(model.inner.bits() == undisturbed<W1>());
+      continue;
+    }
+    const Inspection found = inspect(folder.path());
+    CHECK(found.fields == std::vector<StateField>{{.name = "state", .shape = {size}}});
+    for (const InspectedState& state : found.states) {
+      CHECK(state.time == static_cast<double>(state.step) / 100);
+    }
+  }
+  CHECK(calls > 2);
 }
 
 TEST_CASE("A stepper without progress, and negative times, are refused", "[hdf5][run][unit]") {

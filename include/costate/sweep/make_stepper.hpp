@@ -23,10 +23,12 @@
 /// | `steps()`, or none                                 | n; none: unknown                       |
 /// | `step_back(k)`, or none                            | x_{k+1} → x_k to the last bit          |
 /// | `time(k)`, `fields()`, or none                     | for files of checkpoints (stepper.hpp) |
+/// | `progress_bytes`, `save_progress`, `load_progress` | to go on after an interruption         |
+/// | `step_log_bytes`, `save_step_log`, `load_step_log` | the same, if steps are logged          |
 ///
 /// `advance` returns the index reached, or nothing if that is always `to`; `step` returns whether
 /// the step was made, or nothing if it always is. `state()` returns something that std::span takes,
-/// of numbers or plain structs, always of the same length.
+/// of numbers or plain structs, always of the same length. The last two rows may be absent.
 
 namespace costate {
 
@@ -64,6 +66,21 @@ concept HasStep = requires(Model& m, Step k) {
 template <typename Model>
 concept HasStepBack = requires(Model& m, Step k) {
   m.step_back(k);
+};
+
+template <typename Model>
+concept HasProgress = requires(Model& m, std::span<std::byte> out, std::span<const std::byte> in) {
+  { m.progress_bytes() } -> std::convertible_to<std::size_t>;
+  m.save_progress(out);
+  m.load_progress(in);
+};
+
+template <typename Model>
+concept HasStepLog = requires(Model& m, Step k, std::span<std::byte> out,
+                              std::span<const std::byte> in) {
+  { m.step_log_bytes() } -> std::convertible_to<std::size_t>;
+  m.save_step_log(k, k, out);
+  m.load_step_log(k, k, in);
 };
 
 }  // namespace detail
@@ -151,8 +168,53 @@ class StepperOf final : public Stepper {
   [[nodiscard]] std::vector<StateField> fields() const override {
     if constexpr (requires { model_->fields(); }) {
       return model_->fields();
+    } else if constexpr (!detail::HasSaveAndLoad<Model>) {
+      return fields_of(std::span(model_->state()));
     } else {
       return Stepper::fields();
+    }
+  }
+
+  [[nodiscard]] std::size_t progress_bytes() const override {
+    if constexpr (detail::HasProgress<Model>) {
+      return model_->progress_bytes();
+    } else {
+      return 0;
+    }
+  }
+  void save_progress(std::span<std::byte> out) const override {
+    if constexpr (detail::HasProgress<Model>) {
+      model_->save_progress(out);
+    } else {
+      Stepper::save_progress(out);
+    }
+  }
+  void load_progress(std::span<const std::byte> in) override {
+    if constexpr (detail::HasProgress<Model>) {
+      model_->load_progress(in);
+    } else {
+      Stepper::load_progress(in);
+    }
+  }
+  [[nodiscard]] std::size_t step_log_bytes() const override {
+    if constexpr (detail::HasStepLog<Model>) {
+      return model_->step_log_bytes();
+    } else {
+      return 0;
+    }
+  }
+  void save_step_log(Step from, Step to, std::span<std::byte> out) const override {
+    if constexpr (detail::HasStepLog<Model>) {
+      model_->save_step_log(from, to, out);
+    } else {
+      Stepper::save_step_log(from, to, out);
+    }
+  }
+  void load_step_log(Step from, Step to, std::span<const std::byte> in) override {
+    if constexpr (detail::HasStepLog<Model>) {
+      model_->load_step_log(from, to, in);
+    } else {
+      Stepper::load_step_log(from, to, in);
     }
   }
 
@@ -203,6 +265,22 @@ class StepperOf final : public Stepper {
       return true;
     } else {
       return work();
+    }
+  }
+  // An array of numbers tells by itself what it is.
+  template <typename Number>
+  static std::vector<StateField> fields_of(std::span<Number> numbers) {
+    using Type = StateField::Type;
+    using N = std::remove_cv_t<Number>;
+    const auto array = [&](Type type) {
+      return std::vector<StateField>{{.name = "state", .type = type, .shape = {numbers.size()}}};
+    };
+    if constexpr (std::is_same_v<N, double>) {
+      return array(Type::float64);
+    } else if constexpr (std::is_same_v<N, float>) {
+      return array(Type::float32);
+    } else {
+      return {};
     }
   }
   [[nodiscard]] std::span<std::byte> state() const {
