@@ -8,31 +8,14 @@
     if (!(condition)) throw std::logic_error("Eigen: " #condition); \
   } while (false)
 
-#include <cstdlib>
-#include <new>
-
 #include "costate/costate.hpp"
 #include "support/catch.hpp"
+#include "support/count_allocations.hpp"
 #include "support/ode_bits.hpp"
 #include "support/problems.hpp"
 
-namespace {
-long allocations = 0;
-}
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-
 using namespace costate;
+using costate::test::allocations;
 
 namespace {
 
