@@ -196,9 +196,11 @@ Verification verify(const F& problem, const Method& method, const O& objective, 
     compare(name, fixed, with);
     if (adaptive) compare(name + ", length unknown", method, with);
     if (run.budget.disk && s == 2) {
+      // Placed by a schedule: the memory that the disk's buffers need could hold all states.
       with.budget.disk = run.budget.disk;
-      const Slot there = std::min(run.budget.disk->slots(row), std::max<Slot>(n, 1));
+      const Slot there = std::min(run.budget.disk->slots(row), std::max<Slot>(n / 2, 1));
       with.budget.memory += run.budget.disk->memory_bytes(row, there);
+      with.schedule = revolve(n, {{"memory", s}, {run.budget.disk->name(), there}});
       compare("bits: 2 slots and disk", fixed, with);
     }
   }
