@@ -522,18 +522,33 @@ TEST_CASE("C31: float states, with time in double", "[ode][case]") {
                     });
   const auto end = terminal([](const V& y, const V&) { return y[0]; },
                             [](const V&, const V&, V& y_bar, V&) { y_bar[0] += 1; });
-  const Dopri5 method{.rtol = 1e-6, .atol = 1e-7};
-  for (const double tf : {20.0, 15.999999, 16.0, 16.000002, 32.0}) {
+  const auto gradient = [&](const auto& method, double from, double to, float start) {
+    return value_and_gradient(decay, method, end,
+                              {.t0 = from, .t1 = to, .y0 = V(start), .p = V(0.125F)});
+  };
+  // The case itself, there and back, at its tolerance; y(20) is given as the nearest float.
+  const Tsitouras54 loose{.rtol = 1e-4};
+  const auto there = gradient(loose, 0, 20, 1);
+  CHECK(relative(there.value, std::exp(-2.5)) < 2e-5);
+  CHECK(relative(static_cast<double>(there.dy0[0]), std::exp(-2.5)) < 2e-5);
+  CHECK(relative(static_cast<double>(there.dp[0]), -20 * std::exp(-2.5)) < 5e-5);
+  const auto back = gradient(loose, 20, 0, 0.0820849986F);
+  CHECK(relative(back.value, 1) < 2e-5);
+  CHECK(relative(static_cast<double>(back.dy0[0]), std::exp(2.5)) < 2e-5);
+  CHECK(relative(static_cast<double>(back.dp[0]), 20) < 5e-5);
+
+  // Ends on both sides of a power of two, where the spacing of floats doubles.
+  const Dopri5 tight{.rtol = 1e-6, .atol = 1e-7};
+  for (const double tf : {15.999999, 16.0, 16.000002, 32.0}) {
     CAPTURE(tf);
-    const auto r =
-        value_and_gradient(decay, method, end, {.t0 = 0, .t1 = tf, .y0 = V(1), .p = V(0.125F)});
+    CHECK_NOTHROW(gradient(loose, 0, tf, 1));
+    CHECK_NOTHROW(gradient(loose, tf, 0, 0.1F));
+    const auto r = gradient(tight, 0, tf, 1);
     CHECK(relative(r.value, std::exp(-tf / 8)) < 2e-5);
     CHECK(relative(static_cast<double>(r.dy0[0]), std::exp(-tf / 8)) < 2e-5);
     CHECK(relative(static_cast<double>(r.dp[0]), -tf * std::exp(-tf / 8)) < 5e-5);
-
-    const auto back = value_and_gradient(
-        decay, method, end, {.t0 = tf, .t1 = 0, .y0 = V(0.0820849986F), .p = V(0.125F)});
-    CHECK(relative(static_cast<double>(back.dy0[0]), std::exp(tf / 8)) < 2e-5);
+    const auto from = gradient(tight, tf, 0, 0.1F);
+    CHECK(relative(static_cast<double>(from.dy0[0]), std::exp(tf / 8)) < 2e-5);
   }
 }
 
