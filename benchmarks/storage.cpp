@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,10 +19,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "costate/costate.hpp"
 #include "costate/hdf5/disk.hpp"
 #include "costate/storage/memory_tier.hpp"
 #include "costate/storage/pool.hpp"
 #include "costate/sweep/sweep.hpp"
+#include "support/gray_scott.hpp"
+#include "support/measure.hpp"
 
 using costate::Bytes;
 using costate::Slot;
@@ -30,6 +34,7 @@ using namespace costate::literals;
 
 namespace {
 
+// Of the clock on the wall: waiting counts.
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -82,10 +87,14 @@ void memory(std::size_t bytes) {
   }
 }
 
-void disk(const std::string& directory, std::size_t bytes) {
-  const Slot slots = static_cast<Slot>(std::clamp<std::size_t>(256_MiB / bytes, 2, 64));
+// A checkpoint on disk is copied into a buffer of the tier and out of it, and has a checksum;
+// `threads` of the tier do the latter while the next is copied. A plain call moves the bytes from
+// and to where they are.
+void disk(const std::string& directory, std::size_t bytes, int threads) {
+  const Slot slots = static_cast<Slot>(std::clamp<std::size_t>(512_MiB / bytes, 2, 64));
   const auto tier =
-      costate::hdf5({.directory = directory, .io_threads = 0, .buffers = 1})->make(bytes, slots);
+      costate::hdf5({.directory = directory, .io_threads = threads, .buffers = threads > 0 ? 4 : 1})
+          ->make(bytes, slots);
   const std::string path = directory + "/raw";
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
   if (fd < 0 || ::unlink(path.c_str()) != 0 ||
@@ -110,6 +119,10 @@ void disk(const std::string& directory, std::size_t bytes) {
         std::memcpy(tier->begin_write(s, s, bytes).data(), state.data(), bytes);
         tier->commit(s);
       } else {
+        // As a sweep does: the next ones are asked for before this one is used.
+        for (Slot next = s; next < std::min(slots, s + 1 + tier->prefetch_depth()); ++next) {
+          if (!tier->prefetch(next, next)) break;
+        }
         std::memcpy(state.data(), tier->read(s, s).data(), bytes);
       }
     }
@@ -117,88 +130,133 @@ void disk(const std::string& directory, std::size_t bytes) {
   };
   for (const bool in : {true, false}) {
     const auto [plain, tiered] = best_of(
-        5, [&] { raw(in); }, [&] { ours(in); });
+        7, [&] { raw(in); }, [&] { ours(in); });
     const double rate = static_cast<double>(bytes) * static_cast<double>(slots) / tiered / 1e9;
-    std::printf("disk   %-9s %-5s  %.2f of p%s  (%.2f GB/s, copy and checksum included)%s\n",
+    std::printf("disk   %-9s %-5s  %.2f of p%s  (%.2f GB/s, copy and checksum included, %s)%s\n",
                 costate::format_bytes(bytes).c_str(), in ? "write" : "read", plain / tiered,
-                in ? "write" : "read", rate, whole ? "" : "  FAILED");
+                in ? "write" : "read", rate, threads > 0 ? "behind the sweep" : "waiting",
+                whole ? "" : "  FAILED");
   }
   ::close(fd);
 }
 
-// Diffusion on a square by as many sweeps over it as make a step: its cost can be chosen.
-class Diffusion final : public costate::Stepper {
- public:
-  Diffusion(std::size_t m, int work, Step n) : m_(m), work_(work), n_(n), u_(m * m), v_(m * m) {
-    for (std::size_t i = 0; i < u_.size(); ++i) u_[i] = std::sin(static_cast<double>(i));
-  }
-  Step advance(Step from, Step to, costate::Pass) override {
-    for (Step k = from; k < to; ++k) apply();
-    return to;
-  }
-  void turn(Step) override {}
-  void reverse(Step) override {
-    apply();
-    apply();
-  }
-  [[nodiscard]] std::size_t state_bytes() const override { return 8 * u_.size(); }
-  void save(std::span<std::byte> out) const override {
-    std::memcpy(out.data(), u_.data(), out.size());
-  }
-  void load(std::span<const std::byte> in) override {
-    std::memcpy(u_.data(), in.data(), in.size());
-  }
-  [[nodiscard]] Step steps() const override { return n_; }
-
- private:
-  void apply() {
-    for (int w = 0; w < work_; ++w) {
-      for (std::size_t i = 1; i + 1 < m_; ++i) {
-        for (std::size_t j = 1; j + 1 < m_; ++j) {
-          const std::size_t at = i * m_ + j;
-          v_[at] =
-              u_[at] + 0.2 * (u_[at - 1] + u_[at + 1] + u_[at - m_] + u_[at + m_] - 4 * u_[at]);
+// The state of Gray-Scott after some steps, compressed and not.
+void compressed(const std::string& directory, std::ptrdiff_t size, int steps) {
+  const GrayScott model{.size = size};
+  auto objective = costate::terminal([](const auto&, const auto&) { return 0.0; },
+                                     [](const auto&, const auto&, auto&, auto&) {});
+  costate::OdeStepper<GrayScott, costate::RungeKutta4, decltype(objective)> stepper(
+      model, costate::RungeKutta4{.steps = steps}, objective, 0, 0.35 * steps, initial_fields(size),
+      Eigen::Vector2d(0.024, 0.06));
+  stepper.advance(0, steps, costate::Pass::first);
+  std::vector<std::byte> state(stepper.state_bytes());
+  stepper.save(state);
+  for (const char* name : {"none", "zstd:-5", "zstd", "zstd:5"}) {
+    const auto tier = costate::hdf5({.directory = directory,
+                                     .io_threads = 0,
+                                     .buffers = 1,
+                                     .compression = costate::compression(name)})
+                          ->make(state.size(), 8);
+    const auto work = [&](bool in) {
+      for (Slot s = 0; s < 8; ++s) {
+        if (in) {
+          std::memcpy(tier->begin_write(s, s, state.size()).data(), state.data(), state.size());
+          tier->commit(s);
+        } else {
+          (void)tier->read(s, s);
         }
       }
-      std::swap(u_, v_);
+      if (!in) {
+        for (Slot s = 0; s < 8; ++s) tier->drop(s);
+      }
+    };
+    double write = 1e300;
+    double read = 1e300;
+    for (int round = 0; round < 5; ++round) {
+      write = std::min(write, seconds_of([&] { work(true); }));
+      read = std::min(read, seconds_of([&] { work(false); }));
     }
+    const double mib = 8 * static_cast<double>(state.size()) / 1048576;
+    std::printf(
+        "compression %-8s of Gray-Scott %td^2, step %-6d %.2f times smaller; "
+        "%.2f ms a MiB to write, %.2f to read\n",
+        name, size, steps, tier->use().ratio(), 1e3 * write / mib, 1e3 * read / mib);
   }
-  std::size_t m_;
-  int work_;
-  Step n_;
-  std::vector<double> u_, v_;
-};
+}
 
-// All checkpoints on disk. Hidden: the share of the time that I/O adds to the synchronous sweep
-// which the asynchronous one does not show.
-void hiding(const std::string& directory, std::size_t m, int work) {
-  constexpr Step n = 40;
+// Writes the file's pages to the device and forgets them. Returns the seconds it took.
+double forget(const std::string& directory) {
+  return seconds_of([&] {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      const int fd = ::open(entry.path().c_str(), O_RDONLY);
+      if (fd < 0) continue;
+      ::fdatasync(fd);
+      ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+      ::close(fd);
+    }
+  });
+}
+
+// Gray-Scott with all checkpoints on disk. Hidden: the share of the time that I/O adds to the
+// synchronous sweep which the asynchronous one does not show. Cold: between the two sweeps the page
+// cache forgets the file, so that every read goes to the device.
+void hiding(const std::string& directory, std::ptrdiff_t size, bool cold) {
+  constexpr Step n = 32;
+  const GrayScott model{.size = size};
+  const Eigen::VectorXd y0 = initial_fields(size);
+  auto objective =
+      costate::terminal([](const auto& y, const auto&) { return 0.5 * y.squaredNorm(); },
+                        [](const auto& y, const auto&, auto& y_bar, auto&) { y_bar += y; });
+  const std::string folder = directory + "/hiding";
+  costate::Workspace workspace;
+  using Stepper = costate::OdeStepper<GrayScott, costate::RungeKutta4, decltype(objective)>;
   const auto sweep_with = [&](int threads, bool on_disk) {
-    Diffusion model(m, work, n);
-    const std::size_t bytes = model.state_bytes();
+    Stepper stepper(model, costate::RungeKutta4{.steps = n}, objective, 0, 0.05 * n, y0,
+                    Eigen::Vector2d(0.024, 0.06));
+    const std::size_t bytes = stepper.state_bytes();
     costate::SweepOptions options{.guard = costate::ReplayGuard::off};
     options.budget.memory = costate::memory_for(n, bytes);
+    options.budget.workspace = &workspace;
+    double forgetting = 0;
     if (on_disk) {
-      options.budget.disk = costate::hdf5(
-          {.directory = directory, .capacity = 8_GiB, .io_threads = threads, .buffers = 6});
+      options.budget.disk = costate::hdf5({.directory = folder,
+                                           .capacity = 8_GiB,
+                                           .keep = true,
+                                           .io_threads = threads,
+                                           .buffers = 6});
       options.budget.memory =
           costate::memory_for(0, bytes) + options.budget.disk->memory_bytes(bytes, n);
+      options.progress_interval = 0;
+      bool forgotten = !cold;
+      options.progress = [&, forgotten](const costate::Progress& progress) mutable {
+        if (forgotten || progress.phase != costate::Progress::Phase::reverse) return;
+        forgotten = true;
+        forgetting = forget(folder);
+      };
     }
-    const costate::Report report = costate::sweep(model, options);
-    return report.total_seconds - report.setup_seconds;
+    const costate::Report report = costate::sweep(stepper, options);
+    std::filesystem::remove_all(folder);
+    return report.total_seconds - report.setup_seconds - forgetting;
   };
-  double none = 1e300;
-  double waiting = 1e300;
-  double behind = 1e300;
-  for (int round = 0; round < 3; ++round) {
-    none = std::min(none, sweep_with(0, false));
-    waiting = std::min(waiting, sweep_with(0, true));
-    behind = std::min(behind, sweep_with(1, true));
+  std::vector<double> none;
+  std::vector<double> waiting;
+  std::vector<double> behind;
+  for (int round = 0; round < 6; ++round) {
+    const double a = sweep_with(0, false);
+    const double b = sweep_with(0, true);
+    const double c = sweep_with(1, true);
+    if (round == 0) continue;
+    none.push_back(a);
+    waiting.push_back(b);
+    behind.push_back(c);
   }
+  const double memory = bench::median(none);
+  const double slow = bench::median(waiting);
+  const double fast = bench::median(behind);
   std::printf(
-      "hiding %-9s x %d work  memory %.3f s, disk waiting %.3f s, behind %.3f s: %.0f %% hidden\n",
-      costate::format_bytes(8 * m * m).c_str(), work, none, waiting, behind,
-      100 * (waiting - behind) / std::max(waiting - none, 1e-9));
+      "hiding, Gray-Scott %td^2, page cache %s: memory %.3f s, disk waiting %.3f s, behind "
+      "%.3f s: %.0f %% hidden\n",
+      size, cold ? "cold" : "warm", memory, slow, fast, 100 * (slow - fast) / (slow - memory));
 }
 
 }  // namespace
@@ -207,8 +265,11 @@ int main(int argc, char** argv) try {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const std::string directory = argc > 1 ? argv[1] : ".";
   for (const std::size_t bytes : {24_B, 4_KiB, 1_MiB, 64_MiB}) memory(bytes);
-  for (const std::size_t bytes : {1_MiB, 16_MiB, 256_MiB}) disk(directory, bytes);
-  for (const int work : {2, 8}) hiding(directory, 1024, work);
+  for (const std::size_t bytes : {1_MiB, 16_MiB, 256_MiB}) {
+    for (const int threads : {0, 1}) disk(directory, bytes, threads);
+  }
+  for (const int steps : {1500, 10000}) compressed(directory, 256, steps);
+  for (const bool cold : {false, true}) hiding(directory, 1024, cold);
   return EXIT_SUCCESS;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "storage: %s\n", error.what());

@@ -109,3 +109,22 @@ struct GrayScott {
     return points_per_length * points_per_length;
   }
 };
+
+// Three blobs in a quiet field.
+inline Eigen::VectorXd initial_fields(std::ptrdiff_t size) {
+  Eigen::VectorXd y(2 * size * size);
+  for (std::ptrdiff_t i = 0; i < size; ++i) {
+    for (std::ptrdiff_t j = 0; j < size; ++j) {
+      const double x = 2.5 * static_cast<double>(j) / static_cast<double>(size);
+      const double z = 2.5 * static_cast<double>(i) / static_cast<double>(size);
+      const auto blob = [&](double x0, double z0, double width) {
+        return std::exp(-((x - x0) * (x - x0) + 1.3 * (z - z0) * (z - z0)) / (width * width));
+      };
+      const double b =
+          blob(0.9, 1.3, 0.22) + 0.8 * blob(1.7, 0.7, 0.18) + 0.7 * blob(1.6, 1.9, 0.15);
+      y[i * size + j] = 1 - 0.7 * b;
+      y[size * size + i * size + j] = 0.45 * b;
+    }
+  }
+  return y;
+}

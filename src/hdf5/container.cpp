@@ -287,7 +287,7 @@ void claim(FileSystem& files, const std::string& path, const Container& c) {
   }
   const auto file = files.open(path, FileSystem::Mode::create);
   try {
-    file->reserve(metadata + rows * row + 2 * c.record_stride);
+    file->reserve(metadata + rows * (c.sparse ? sizeof(RowHeader) : row) + 2 * c.record_stride);
   } catch (...) {
     files.remove(path);
     throw;
@@ -372,7 +372,7 @@ Container create_container(FileSystem& files, const std::string& path, const Con
   try {
     made.size = std::max(made.states + static_cast<Bytes>(made.rows) * made.stride,
                          files.open(path, FileSystem::Mode::read)->size());
-    files.open(path, FileSystem::Mode::update)->reserve(made.size);
+    if (!made.sparse) files.open(path, FileSystem::Mode::update)->reserve(made.size);
     write_seal(files, path, made);
   } catch (...) {
     files.remove(path);

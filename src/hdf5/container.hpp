@@ -32,6 +32,7 @@ struct Container {
   std::size_t stride = 0;        ///< distance of two rows
   std::size_t record_bytes = 0;  ///< most that a record holds; 0: there are no records
   std::size_t record_stride = 0;
+  bool sparse = false;               ///< the place for rows is not reserved
   std::string identity;              ///< whose file it is; free text
   std::vector<StateField> fields;    ///< what a state consists of, if known
   std::uint64_t log_bytes = 0;       ///< of a run: what is logged of each step
@@ -57,7 +58,7 @@ struct Container {
 };
 
 /// Makes the file, which must not exist.
-/// @param wanted  rows, row_bytes, record_bytes and the descriptions
+/// @param wanted  rows, row_bytes, record_bytes, sparse and the descriptions
 Container create_container(FileSystem& files, const std::string& path, const Container& wanted);
 
 /// Finds the way in a file that `create_container` made.

@@ -32,10 +32,10 @@ class Factory final : public TierFactory {
 
   [[nodiscard]] std::string name() const override { return "disk"; }
   [[nodiscard]] Slot slots(std::size_t row_bytes) const override {
-    return detail::DiskTier::slots_within(options_.capacity, row_bytes);
+    return tier_options(row_bytes, 0).slots_within();
   }
   [[nodiscard]] Bytes memory_bytes(std::size_t row_bytes, Slot slots) const override {
-    return detail::DiskTier::memory_bytes(options_.buffers, row_bytes, slots);
+    return tier_options(row_bytes, slots).memory_bytes();
   }
   [[nodiscard]] std::unique_ptr<Tier> make(std::size_t row_bytes, Slot slots,
                                            const std::vector<StateField>& fields) const override {
@@ -50,16 +50,17 @@ class Factory final : public TierFactory {
     }
     detail::Container wanted;
     wanted.rows = slots + 1;
-    wanted.row_bytes = row_bytes;
-    wanted.fields = fields;
+    const detail::DiskTier::Options tier = tier_options(row_bytes, slots);
+    wanted.row_bytes = tier.stored_bytes();
+    wanted.sparse = options_.compression.ratio > 1;
+    if (!options_.compression.on()) wanted.fields = fields;
     const detail::Container container = detail::create_container(files, path, wanted);
     try {
       auto store = std::make_unique<detail::RowStore>(files, path, container, options_.durability,
                                                       options_.sync_seconds);
       // Without its name the file lives exactly as long as this process wants it.
       if (!options_.keep) files.remove(path);
-      return std::make_unique<detail::DiskTier>(std::move(store), slots, options_.io_threads,
-                                                options_.buffers);
+      return std::make_unique<detail::DiskTier>(std::move(store), tier);
     } catch (...) {
       ::unlink(path.c_str());
       throw;
@@ -67,6 +68,15 @@ class Factory final : public TierFactory {
   }
 
  private:
+  [[nodiscard]] detail::DiskTier::Options tier_options(std::size_t row_bytes, Slot slots) const {
+    return {.row_bytes = row_bytes,
+            .slots = slots,
+            .io_threads = options_.io_threads,
+            .buffers = options_.buffers,
+            .compression = options_.compression,
+            .capacity = options_.capacity};
+  }
+
   Hdf5Options options_;
 };
 
@@ -82,6 +92,14 @@ DiskSpec hdf5(const Hdf5Options& options) {
                           ", not " + std::to_string(options.buffers));
   }
   if (!(options.sync_seconds >= 0)) throw InvalidArgument("hdf5: sync_seconds is negative");
+  const Compression& packing = options.compression;
+  if (packing.level < -7 || packing.level > 19 || packing.element_bytes < 1 ||
+      packing.element_bytes > 64) {
+    throw InvalidArgument("hdf5: a compression level is -7 to 19, a number 1 to 64 bytes");
+  }
+  if (!(packing.ratio >= 1 && packing.ratio <= 1000) || (packing.ratio > 1 && !packing.on())) {
+    throw InvalidArgument("hdf5: the ratio of a compression is at least 1, and 1 without one");
+  }
   if (options.directory.empty()) throw InvalidArgument("hdf5: the directory is empty");
   return DiskSpec(std::make_shared<const Factory>(options));
 }

@@ -1,6 +1,7 @@
 #include "disk_tier.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -9,35 +10,66 @@
 
 namespace costate::detail {
 
-Bytes DiskTier::memory_bytes(int buffers, std::size_t row_bytes, Slot slots) {
-  return static_cast<Bytes>(buffers) * MemoryTier::stride(row_bytes) +
+namespace {
+
+// What a packed state takes of a sparse file.
+Bytes whole_pages(Bytes bytes) noexcept {
+  constexpr Bytes page = 4096;
+  return (bytes + page - 1) / page * page;
+}
+
+}  // namespace
+
+std::size_t DiskTier::Options::stored_bytes() const noexcept {
+  return compression.on() ? Packer::bound(row_bytes) : row_bytes;
+}
+
+Bytes DiskTier::Options::memory_bytes() const {
+  const Bytes packers = compression.on() ? static_cast<Bytes>(io_threads + 1) *
+                                               Packer::memory_bytes(compression, row_bytes)
+                                         : 0;
+  return packers + static_cast<Bytes>(buffers) * MemoryTier::stride(row_bytes) +
          static_cast<Bytes>(slots) * (sizeof(Entry) + sizeof(Slot));
 }
 
-Slot DiskTier::slots_within(Bytes capacity, std::size_t row_bytes) {
+Slot DiskTier::Options::slots_within() const noexcept {
   constexpr Bytes metadata = 32_KiB;  // of HDF5, the seal, and what lies between for alignment
-  const Bytes row = Container::stride_for(row_bytes) + sizeof(RowHeader);
+  const Bytes stride = Container::stride_for(stored_bytes());
+  const Bytes row = static_cast<Bytes>(std::ceil(static_cast<double>(stride) / compression.ratio)) +
+                    sizeof(RowHeader);
   if (capacity < metadata + 2 * row) return 0;
   return static_cast<Slot>((capacity - metadata) / row) - 1;
 }
 
-DiskTier::DiskTier(std::unique_ptr<RowStore> store, Slot slots, int io_threads, int buffers)
+DiskTier::DiskTier(std::unique_ptr<RowStore> store, const Options& options)
     : store_(std::move(store)),
-      slot_bytes_(store_->container().stride + sizeof(RowHeader)),
-      row_bytes_(store_->container().row_bytes),
-      entries_(static_cast<std::size_t>(slots) * sizeof(Entry)),
+      options_(options),
+      slot_bytes_(static_cast<Bytes>(std::ceil(static_cast<double>(store_->container().stride) /
+                                               options.compression.ratio)) +
+                  sizeof(RowHeader)),
+      entries_(static_cast<std::size_t>(options.slots) * sizeof(Entry)),
       freed_(static_cast<std::size_t>(store_->container().rows) * sizeof(Slot)),
-      buffers_(static_cast<std::size_t>(buffers)) {
+      buffers_(static_cast<std::size_t>(options.buffers)) {
   for (Buffer& buffer : buffers_) {
-    buffer.bytes = Pool(MemoryTier::stride(row_bytes_));
+    buffer.bytes = Pool(MemoryTier::stride(options.row_bytes));
     buffer.bytes.touch(buffer.bytes.size());
   }
   use_.name = "disk";
-  use_.slots = slots;
-  use_.capacity = static_cast<Bytes>(slots) * slot_bytes_;
-  threads_.reserve(static_cast<std::size_t>(io_threads));
+  use_.slots = options.slots;
+  use_.capacity = static_cast<Bytes>(options.slots) * slot_bytes_;
+  const auto threads = static_cast<std::size_t>(options.io_threads);
+  if (options.compression.on()) {
+    packers_.reserve(threads + 1);
+    for (std::size_t i = 0; i <= threads; ++i) {
+      packers_.emplace_back(options.compression, options.row_bytes);
+    }
+  }
+  threads_.reserve(threads);
   try {
-    for (int i = 0; i < io_threads; ++i) threads_.emplace_back([this] { serve(); });
+    for (std::size_t i = 1; i <= threads; ++i) {
+      Packer* const packer = packers_.empty() ? nullptr : &packers_[i];
+      threads_.emplace_back([this, packer] { serve(packer); });
+    }
   } catch (...) {
     stop();
     throw;
@@ -65,12 +97,12 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
   // Before the lock: the record releases rows.
   if (freed_count_ == 0 && fresh_ == store_->container().rows && need_ != nullptr) need_();
   Lock lock(lock_);
-  rethrow();
+  settle();
   release_lent();
   if (freed_count_ == 0 && fresh_ == store_->container().rows && !retired_.empty()) {
     // Only checkpoints that a new plan gave up: the highest is worth least.
     const auto highest = std::ranges::max_element(retired_, {}, &Retired::at);
-    free_row(highest->row);
+    release_row(highest->row, highest->stored);
     retired_.erase(highest);
   }
   if (const Entry& taken = entry(slot); taken.at_plus_1 != 0) {
@@ -79,10 +111,10 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
                             std::to_string(taken.at_plus_1 - 1),
                         at);
   }
-  if (bytes == 0 || bytes > row_bytes_) {
+  if (bytes == 0 || bytes > options_.row_bytes) {
     throw StorageError("state " + std::to_string(at) + " has " + std::to_string(bytes) +
                            " bytes, but the rows of '" + store_->path() + "' were made for 1 to " +
-                           std::to_string(row_bytes_),
+                           std::to_string(options_.row_bytes),
                        store_->path(), at);
   }
   Buffer& buffer = take_buffer(lock);
@@ -108,15 +140,15 @@ void DiskTier::commit(Slot slot) {
   }
   Buffer& buffer = *lent_;
   lent_ = nullptr;
-  entry(slot) = {buffer.at + 1, take_row(), buffer.size, 0};
+  entry(slot) = {buffer.at + 1, take_row(), buffer.size, {}};
   use_.held += slot_bytes_;
   use_.peak = std::max(use_.peak, use_.held);
   ++use_.writes;
   buffer.state = Buffer::State::to_write;
   buffer.ticket = ++tickets_;
   if (threads_.empty()) {
-    work(buffer, lock);
-    rethrow();
+    work(buffer, lock, packers_.empty() ? nullptr : packers_.data());
+    settle();
   } else {
     asked_.notify_one();
   }
@@ -125,13 +157,13 @@ void DiskTier::commit(Slot slot) {
 std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
   check_holds(slot, at);
   Lock lock(lock_);
-  rethrow();
+  settle();
   release_lent();
   using State = Buffer::State;
   Buffer* buffer = find(slot);
   if (buffer != nullptr && (buffer->state == State::to_read || buffer->state == State::reading)) {
     done_.wait(lock, [&] { return error_ != nullptr || buffer->state == State::holding; });
-    rethrow();
+    settle();
   }
   if (buffer == nullptr) {
     buffer = &take_buffer(lock);
@@ -140,8 +172,8 @@ std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
     buffer->size = entry(slot).bytes;
     buffer->state = State::to_read;
     buffer->ticket = ++tickets_;
-    work(*buffer, lock);
-    rethrow();
+    work(*buffer, lock, packers_.empty() ? nullptr : packers_.data());
+    settle();
   }
   buffer->wanted = false;
   buffer->ticket = ++tickets_;
@@ -153,7 +185,7 @@ std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
 void DiskTier::drop(Slot slot) {
   check(slot);
   Lock lock(lock_);
-  rethrow();
+  settle();
   release_lent();
   Entry& taken = entry(slot);
   if (taken.at_plus_1 == 0) {
@@ -172,17 +204,17 @@ void DiskTier::drop(Slot slot) {
     buffer->slot = -1;
   }
   if (need_ != nullptr && written) {
-    retired_.push_back({taken.row, taken.at_plus_1 - 1});
+    retired_.push_back({taken.row, taken.at_plus_1 - 1, taken.stored.bytes});
   } else {
-    free_row(taken.row);
+    release_row(taken.row, taken.stored.bytes);
   }
   taken = Entry{};
   use_.held -= slot_bytes_;
 }
 
-void DiskTier::adopt(Slot slot, Slot row, Step at, std::size_t bytes, std::uint64_t hash) {
+void DiskTier::adopt(Slot slot, Slot row, Step at, std::size_t bytes, const Stored& stored) {
   check(slot);
-  entry(slot) = {at + 1, row, bytes, hash};
+  entry(slot) = {at + 1, row, bytes, stored};
   use_.held += slot_bytes_;
   use_.peak = std::max(use_.peak, use_.held);
 }
@@ -209,7 +241,7 @@ void DiskTier::release(Step front) {
   const Lock lock(lock_);
   std::erase_if(retired_, [&](const Retired& retired) {
     if (retired.at < front) return false;
-    free_row(retired.row);
+    release_row(retired.row, retired.stored);
     return true;
   });
 }
@@ -222,7 +254,7 @@ void DiskTier::flush() {
                     buffer.state == Buffer::State::writing;
            });
   });
-  rethrow();
+  settle();
 }
 
 // One buffer is left for the caller and one for the writes.
@@ -316,7 +348,7 @@ DiskTier::Buffer& DiskTier::take_buffer(Lock& lock) {
       return *best;
     }
     done_.wait(lock);
-    rethrow();
+    settle();
   }
 }
 
@@ -337,7 +369,30 @@ Slot DiskTier::take_row() {
   return fresh_++;
 }
 
-void DiskTier::rethrow() {
+// A row that holds that many bytes becomes free.
+void DiskTier::release_row(Slot row, Bytes stored) {
+  if (store_->container().sparse && stored > 0) {
+    store_->release(row);
+    space_ -= whole_pages(stored);
+  }
+  free_row(row);
+}
+
+void DiskTier::take_space(Bytes stored, Step at) {
+  if (!store_->container().sparse) return;
+  space_ += whole_pages(stored);
+  if (space_ <= options_.capacity) return;
+  throw StorageError("checkpoint " + std::to_string(at) + ": the packed states in '" +
+                         store_->path() + "' exceed the capacity of " +
+                         format_bytes(options_.capacity) +
+                         "; they shrink less than the ratio that was counted on",
+                     store_->path(), at);
+}
+
+// What the threads have done becomes known.
+void DiskTier::settle() {
+  use_.unpacked += std::exchange(unpacked_, 0);
+  use_.packed += std::exchange(packed_, 0);
   if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -345,29 +400,39 @@ void DiskTier::rethrow() {
 // --------------------------------------------------------------------------
 
 // Carries out what a buffer waits for, with the lock open while bytes are moved.
-void DiskTier::work(Buffer& buffer, Lock& lock) {
+void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   using State = Buffer::State;
   const bool write = buffer.state == State::to_write;
   const Entry what = entry(buffer.slot);
   const Slot slot = buffer.slot;
   buffer.state = write ? State::writing : State::reading;
   std::exception_ptr error;
-  std::uint64_t hash = what.hash;
+  Stored stored = what.stored;
   lock.unlock();
   try {
     const std::span<std::byte> bytes(buffer.bytes.data(), buffer.size);
     if (write) {
-      hash = store_->put(
-          what.row,
-          {.kind = RowHeader::state, .slot = slot, .step = buffer.at, .time = buffer.time}, bytes);
+      stored = store_->put(what.row, {.slot = slot, .step = buffer.at, .time = buffer.time}, bytes,
+                           packer);
     } else {
-      store_->get(what.row, buffer.at, what.hash, bytes);
+      store_->get(what.row, buffer.at, what.stored, bytes, packer);
     }
   } catch (...) {
     error = std::current_exception();
   }
   lock.lock();
-  if (write) entry(slot).hash = hash;
+  if (write && error == nullptr) {
+    entry(slot).stored = stored;
+    if (packer != nullptr) {
+      unpacked_ += buffer.size;
+      packed_ += stored.bytes;
+    }
+    try {
+      take_space(stored.bytes, buffer.at);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
   buffer.state = error == nullptr ? State::holding : State::free;
   if (error != nullptr) {
     buffer.wanted = false;
@@ -376,7 +441,7 @@ void DiskTier::work(Buffer& buffer, Lock& lock) {
   done_.notify_all();
 }
 
-void DiskTier::serve() {
+void DiskTier::serve(Packer* packer) {
   Lock lock(lock_);
   for (;;) {
     Buffer* next = nullptr;
@@ -387,7 +452,7 @@ void DiskTier::serve() {
       }
     }
     if (next != nullptr) {
-      work(*next, lock);
+      work(*next, lock, packer);
     } else if (stopping_) {
       return;
     } else {

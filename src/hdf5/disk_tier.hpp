@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "costate/hdf5/compression.hpp"
 #include "costate/hdf5/disk.hpp"
 #include "costate/storage/pool.hpp"
 #include "costate/storage/tier.hpp"
@@ -28,16 +29,25 @@ namespace costate::detail {
 /// An error of a thread surfaces in the next call.
 class DiskTier final : public Tier {
  public:
-  /// @param io_threads, buffers  as in Hdf5Options
-  DiskTier(std::unique_ptr<RowStore> store, Slot slots, int io_threads, int buffers);
+  struct Options {
+    std::size_t row_bytes = 0;  ///< the largest state
+    Slot slots = 0;
+    // As in Hdf5Options.
+    int io_threads = 0;
+    int buffers = 1;
+    Compression compression{};
+    Bytes capacity = 0;  ///< that packed states may take; matters if the container is sparse
+
+    [[nodiscard]] Bytes memory_bytes() const;
+    /// Slots that fit the capacity.
+    [[nodiscard]] Slot slots_within() const noexcept;
+    /// What a row must hold.
+    [[nodiscard]] std::size_t stored_bytes() const noexcept;
+  };
+  DiskTier(std::unique_ptr<RowStore> store, const Options& options);
   ~DiskTier() override;
   DiskTier(const DiskTier&) = delete;
   DiskTier& operator=(const DiskTier&) = delete;
-
-  /// Memory that a tier of that size takes.
-  static Bytes memory_bytes(int buffers, std::size_t row_bytes, Slot slots);
-  /// Slots that fit the capacity.
-  static Slot slots_within(Bytes capacity, std::size_t row_bytes);
 
   [[nodiscard]] const TierUse& use() const noexcept override { return use_; }
   std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) override;
@@ -50,7 +60,7 @@ class DiskTier final : public Tier {
 
   /// A checkpoint that a row was found to hold; after the last one, `adopt_done`. Before anything
   /// is written.
-  void adopt(Slot slot, Slot row, Step at, std::size_t bytes, std::uint64_t hash);
+  void adopt(Slot slot, Slot row, Step at, std::size_t bytes, const Stored& stored);
   void adopt_done();
   /// From now on the row of a dropped checkpoint is not used again before it is released.
   /// `need` is called when a row is needed and only a release can give one.
@@ -67,7 +77,7 @@ class DiskTier final : public Tier {
     Step at_plus_1;
     Slot row;
     std::size_t bytes;
-    std::uint64_t hash;
+    Stored stored;
   };
   struct Buffer {
     enum class State : unsigned char {
@@ -99,21 +109,25 @@ class DiskTier final : public Tier {
   Buffer* find(Slot slot) noexcept;
   Buffer& take_buffer(Lock& lock);
   Slot take_row();
-  void work(Buffer& buffer, Lock& lock);
-  void serve();
-  void rethrow();
+  void work(Buffer& buffer, Lock& lock, Packer* packer);
+  void serve(Packer* packer);
+  void settle();
   void free_row(Slot row) noexcept;
+  void release_row(Slot row, Bytes stored);
+  void take_space(Bytes stored, Step at);
   void release_lent() noexcept;
   void stop() noexcept;
 
   struct Retired {
     Slot row;
     Step at;
+    Bytes stored;
   };
   std::unique_ptr<RowStore> store_;
   TierUse use_;
+  Options options_;
   Bytes slot_bytes_;
-  std::size_t row_bytes_;
+  std::vector<Packer> packers_;  // the caller's, then the threads'
   Pool entries_;
   Pool freed_;  // a stack of rows that were used and are free
   Slot freed_count_ = 0;
@@ -128,6 +142,9 @@ class DiskTier final : public Tier {
   std::condition_variable asked_;  // there is work, or the end
   std::condition_variable done_;   // some work is done
   std::exception_ptr error_;
+  Bytes space_ = 0;     // that rows in use take, if the container is sparse
+  Bytes unpacked_ = 0;  // bytes of states compressed since use_ was brought up to date
+  Bytes packed_ = 0;    // and what they take
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

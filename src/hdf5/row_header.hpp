@@ -16,7 +16,7 @@ namespace costate::detail {
 /// an attribute of the file names.
 struct RowHeader {
   static constexpr std::uint32_t magic_value = 0x32736f63U;  // "cos2"
-  enum Kind : std::uint16_t { empty = 0, state = 1, record = 2 };
+  enum Kind : std::uint16_t { empty = 0, state = 1, record = 2, packed_state = 3 };
 
   std::uint32_t magic = 0;
   std::uint16_t kind = empty;
@@ -35,6 +35,9 @@ struct RowHeader {
   }
   [[nodiscard]] bool valid() const noexcept {
     return magic == magic_value && header_hash == own_hash();
+  }
+  [[nodiscard]] bool holds_state() const noexcept {
+    return valid() && (kind == state || kind == packed_state);
   }
 
  private:

@@ -1,9 +1,11 @@
 #include "row_store.hpp"
 
+#include <algorithm>
 #include <vector>
 
+#include "core/stream_hash.hpp"
+#include "costate/core/bytes.hpp"
 #include "costate/core/error.hpp"
-#include "costate/core/hash.hpp"
 
 namespace costate::detail {
 namespace {
@@ -21,6 +23,16 @@ void naming(const char* what, Step at, const Work& work) {
   }
 }
 
+// Bytes are hashed while the write or read has them in the cache. A piece is large enough for the
+// calls to cost nothing, and small enough for a cache of the second level.
+template <typename Byte, typename Work>
+void in_pieces(std::span<Byte> bytes, const Work& work) {
+  constexpr std::size_t piece = 512_KiB;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    work(bytes.subspan(at, std::min(piece, bytes.size() - at)), static_cast<Bytes>(at));
+  }
+}
+
 }  // namespace
 
 RowStore::RowStore(FileSystem& files, const std::string& path, const Container& container,
@@ -29,7 +41,7 @@ RowStore::RowStore(FileSystem& files, const std::string& path, const Container& 
       container_(container),
       durability_(durability),
       interval_(sync_seconds) {
-  file_->reserve(container_.size);
+  if (!container_.sparse) file_->reserve(container_.size);
 }
 
 RowStore::RowStore(FileSystem& files, const std::string& path, const Container& container)
@@ -38,22 +50,31 @@ RowStore::RowStore(FileSystem& files, const std::string& path, const Container& 
       durability_(Durability::none),
       interval_(0) {}
 
-std::uint64_t RowStore::write(const char* what, Bytes payload_place, Bytes header_place,
-                              RowHeader& header, std::span<const std::byte> payload) {
+Stored RowStore::write(const char* what, Bytes payload_place, Bytes header_place, RowHeader& header,
+                       std::span<const std::byte> payload, Packer* packer) {
   header.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
-  header.bytes = payload.size();
-  header.payload_hash = hash_bytes(payload);
-  header.seal();
   naming(what, header.step, [&] {
-    file_->write(payload, payload_place);
+    StreamHash hash;
+    if (packer != nullptr) {
+      header.bytes = packer->pack(payload, *file_, payload_place, hash);
+    } else {
+      in_pieces(payload, [&](std::span<const std::byte> piece, Bytes offset) {
+        hash.add(piece);
+        file_->write(piece, payload_place + offset);
+      });
+      header.bytes = payload.size();
+    }
+    header.payload_hash = hash.value();
+    header.seal();
     file_->write(std::as_bytes(std::span(&header, 1)), header_place);
   });
-  return header.payload_hash;
+  return {header.bytes, header.payload_hash};
 }
 
-std::uint64_t RowStore::put(Slot row, RowHeader header, std::span<const std::byte> payload) {
+Stored RowStore::put(Slot row, RowHeader header, std::span<const std::byte> state, Packer* packer) {
+  header.kind = packer != nullptr ? RowHeader::packed_state : RowHeader::state;
   const Bytes header_place = container_.headers + static_cast<Bytes>(row) * sizeof(RowHeader);
-  const std::uint64_t hash = write(checkpoint, place(row), header_place, header, payload);
+  const Stored stored = write(checkpoint, place(row), header_place, header, state, packer);
   naming(checkpoint, header.step, [&] {
     if (durability_ == Durability::every) {
       file_->sync();
@@ -66,34 +87,53 @@ std::uint64_t RowStore::put(Slot row, RowHeader header, std::span<const std::byt
       }
     }
   });
-  return hash;
+  return stored;
 }
 
 std::uint64_t RowStore::put_record(Slot row, RowHeader header, std::span<const std::byte> payload) {
   const Bytes header_place =
       container_.record_headers + static_cast<Bytes>(row) * sizeof(RowHeader);
-  return write(record, record_place(row), header_place, header, payload);
+  return write(record, record_place(row), header_place, header, payload, nullptr).hash;
 }
 
-void RowStore::get(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
-  naming(checkpoint, at, [&] {
-    file_->read(payload, place(row));
-    if (hash_bytes(payload) != hash) {
-      throw StorageError(
-          "'" + path() + "' is damaged: the checksum of row " + std::to_string(row) + " is wrong",
-          path(), at);
-    }
+std::uint64_t RowStore::read(Bytes place, std::span<std::byte> payload) {
+  StreamHash hash;
+  in_pieces(payload, [&](std::span<std::byte> piece, Bytes offset) {
+    file_->read(piece, place + offset);
+    hash.add(piece);
   });
+  return hash.value();
+}
+
+void RowStore::damaged(const std::string& what, Step at) const {
+  throw StorageError("'" + path() + "' is damaged: the checksum of " + what + " is wrong", path(),
+                     at);
+}
+
+void RowStore::get(Slot row, Step at, const Stored& stored, std::span<std::byte> state,
+                   Packer* packer) {
+  naming(checkpoint, at, [&] {
+    bool whole = true;
+    std::uint64_t hash = 0;
+    if (packer != nullptr) {
+      StreamHash stream;
+      whole = packer->unpack(stored.bytes, state, *file_, place(row), stream);
+      hash = stream.value();
+    } else {
+      hash = read(place(row), state);
+    }
+    if (!whole || hash != stored.hash) damaged("row " + std::to_string(row), at);
+  });
+}
+
+Bytes RowStore::state_bytes(Slot row, const RowHeader& header) {
+  if (header.kind != RowHeader::packed_state) return header.bytes;
+  return Packer::unpacked_bytes(header.bytes, *file_, place(row));
 }
 
 void RowStore::get_record(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
   naming(record, at, [&] {
-    file_->read(payload, record_place(row));
-    if (hash_bytes(payload) != hash) {
-      throw StorageError("'" + path() + "' is damaged: the checksum of record " +
-                             std::to_string(row) + " is wrong",
-                         path(), at);
-    }
+    if (read(record_place(row), payload) != hash) damaged("record " + std::to_string(row), at);
   });
 }
 
@@ -113,8 +153,7 @@ RowHeader RowStore::record_header(Slot row) {
 
 bool RowStore::matches(Bytes place, const RowHeader& header) {
   std::vector<std::byte> payload(header.bytes);
-  file_->read(payload, place);
-  return hash_bytes(payload) == header.payload_hash;
+  return read(place, payload) == header.payload_hash;
 }
 
 bool RowStore::holds(Slot row, const RowHeader& header) {

@@ -11,9 +11,16 @@
 #include "container.hpp"
 #include "costate/hdf5/disk.hpp"
 #include "costate/storage/file_system.hpp"
+#include "packer.hpp"
 #include "row_header.hpp"
 
 namespace costate::detail {
+
+/// What a row holds, as it lies there.
+struct Stored {
+  Bytes bytes = 0;
+  std::uint64_t hash = 0;
+};
 
 /// Rows of one container, written and read at their place in the file. Different rows may be used
 /// from different threads at the same time.
@@ -31,13 +38,19 @@ class RowStore {
   /// The commit protocol: the payload, then its header, then, as durability asks, the device. Until
   /// the header is there the row counts as what it was before, or, with another payload already
   /// in it, as nothing: its checksum fails.
-  /// @param header  kind, slot, step; the rest is filled in
-  /// @return the payload's hash
-  std::uint64_t put(Slot row, RowHeader header, std::span<const std::byte> payload);
+  /// @param header  slot, step; the rest is filled in
+  /// @param packer  of the calling thread; none: the state is written as it is
+  Stored put(Slot row, RowHeader header, std::span<const std::byte> state, Packer* packer);
 
   /// Reads a row and compares it with its hash.
   /// @throws StorageError if they differ
-  void get(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload);
+  void get(Slot row, Step at, const Stored& stored, std::span<std::byte> state, Packer* packer);
+
+  /// The length of the state that a row was found to hold.
+  [[nodiscard]] Bytes state_bytes(Slot row, const RowHeader& header);
+
+  /// A row's contents do not matter any more.
+  void release(Slot row) { file_->release(place(row), container_.stride); }
 
   /// The same for the two records.
   std::uint64_t put_record(Slot row, RowHeader header, std::span<const std::byte> payload);
@@ -56,8 +69,12 @@ class RowStore {
   [[nodiscard]] bool has_name() { return file_->has_name(); }
 
  private:
-  std::uint64_t write(const char* what, Bytes payload_place, Bytes header_place, RowHeader& header,
-                      std::span<const std::byte> payload);
+  /// The payload, then its header. Returns what the row holds now.
+  Stored write(const char* what, Bytes payload_place, Bytes header_place, RowHeader& header,
+               std::span<const std::byte> payload, Packer* packer);
+  [[noreturn]] void damaged(const std::string& what, Step at) const;
+  /// Returns the hash of what it read.
+  std::uint64_t read(Bytes place, std::span<std::byte> payload);
   [[nodiscard]] RowHeader read_header(Bytes place);
   [[nodiscard]] bool matches(Bytes place, const RowHeader& header);
   [[nodiscard]] Bytes place(Slot row) const noexcept {

@@ -26,6 +26,16 @@ using detail::StepLog;
 
 using detail::run_spare_rows;
 
+DiskTier::Options tier_options(const RunDirectoryOptions& options, std::size_t row_bytes,
+                               Slot slots) {
+  return {.row_bytes = row_bytes,
+          .slots = slots,
+          .io_threads = options.io_threads,
+          .buffers = options.buffers,
+          .compression = options.compression,
+          .capacity = options.capacity};
+}
+
 class Directory final : public RunStore {
  public:
   Directory(const RunDirectoryOptions& options, const RunRequest& request)
@@ -50,8 +60,8 @@ class Directory final : public RunStore {
     auto rows = std::make_unique<RowStore>(files_, states_path(), container, options_.durability,
                                            options_.sync_seconds);
     slots_ = container.rows - run_spare_rows;
-    tier_ =
-        std::make_unique<DiskTier>(std::move(rows), slots_, options_.io_threads, options_.buffers);
+    tier_ = std::make_unique<DiskTier>(std::move(rows),
+                                       tier_options(options_, request_.row_bytes, slots_));
     open_log();
     record_buffer_ = Pool(request_.record_bytes);
     if (found) find_what_is_there();
@@ -160,8 +170,9 @@ class Directory final : public RunStore {
              "it is of '" + container.identity + "', not of '" + request_.identity + "'");
     }
     check_library(states_path(), container.library);
-    if (container.row_bytes != request_.row_bytes ||
-        container.record_bytes != request_.record_bytes ||
+    const std::size_t row_bytes =
+        tier_options(options_, request_.row_bytes, request_.slots).stored_bytes();
+    if (container.row_bytes != row_bytes || container.record_bytes != request_.record_bytes ||
         container.log_bytes != request_.log_bytes || container.rows <= run_spare_rows - 1) {
       const auto sizes = [](std::size_t row, std::size_t record, std::size_t log) {
         return std::to_string(row) + ", its records " + std::to_string(record) +
@@ -170,7 +181,7 @@ class Directory final : public RunStore {
       refuse(states_path(),
              "its states have " +
                  sizes(container.row_bytes, container.record_bytes, container.log_bytes) +
-                 ", not " + sizes(request_.row_bytes, request_.record_bytes, request_.log_bytes));
+                 ", not " + sizes(row_bytes, request_.record_bytes, request_.log_bytes));
     }
     return container;
   }
@@ -179,10 +190,10 @@ class Directory final : public RunStore {
   Container make() {
     Container wanted;
     wanted.rows = request_.slots + run_spare_rows;
-    wanted.row_bytes = request_.row_bytes;
+    wanted.row_bytes = tier_options(options_, request_.row_bytes, slots_).stored_bytes();
     wanted.record_bytes = request_.record_bytes;
     wanted.identity = request_.identity;
-    wanted.fields = request_.fields;
+    if (!options_.compression.on()) wanted.fields = request_.fields;
     wanted.log_bytes = request_.log_bytes;
     wanted.memory = request_.memory;
     wanted.memory_slots = static_cast<std::uint64_t>(request_.memory_slots);
@@ -228,7 +239,8 @@ class Directory final : public RunStore {
     for (const auto& [row, header, payload] : states.states) {
       if (payload == detail::FoundRow::Payload::damaged || header.step == last) continue;
       last = header.step;
-      tier_->adopt(header.slot, row, header.step, header.bytes, header.payload_hash);
+      tier_->adopt(header.slot, row, header.step, store.state_bytes(row, header),
+                   {header.bytes, header.payload_hash});
       checkpoints_.push_back({header.step, header.slot});
     }
     tier_->adopt_done();
@@ -262,11 +274,12 @@ class Factory final : public RunFactory {
   [[nodiscard]] Slot slots(std::size_t row_bytes) const override {
     const Bytes records = Container::records_size(record_bytes_);
     if (options_.capacity < records) return 0;
-    return std::max<Slot>(
-        0, DiskTier::slots_within(options_.capacity - records, row_bytes) - (run_spare_rows - 1));
+    DiskTier::Options tier = tier_options(options_, row_bytes, 0);
+    tier.capacity -= records;
+    return std::max<Slot>(0, tier.slots_within() - (run_spare_rows - 1));
   }
   [[nodiscard]] Bytes memory_bytes(std::size_t row_bytes, Slot slots) const override {
-    return DiskTier::memory_bytes(options_.buffers, row_bytes, slots);
+    return tier_options(options_, row_bytes, slots).memory_bytes();
   }
   [[nodiscard]] std::unique_ptr<Tier> make(
       std::size_t /*row_bytes*/, Slot /*slots*/,
@@ -294,7 +307,12 @@ RunSpec run_directory(const RunDirectoryOptions& options) {
   (void)hdf5({.directory = options.directory,
               .io_threads = options.io_threads,
               .buffers = options.buffers,
-              .sync_seconds = options.sync_seconds});
+              .sync_seconds = options.sync_seconds,
+              .compression = options.compression});
+  if (options.compression.ratio != 1) {
+    throw InvalidArgument(
+        "a run directory reserves the place of whole states: the ratio must be 1");
+  }
   return RunSpec(std::make_shared<const Factory>(options));
 }
 

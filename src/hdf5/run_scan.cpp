@@ -56,9 +56,8 @@ FoundStates find_states(RowStore& store, Slot slots, Step limit, Reading reading
   for (Slot row = 0; row < store.container().rows; ++row) {
     const RowHeader header = store.header(row);
     if (header.magic == 0) continue;  // never written
-    if (!header.valid() || header.kind != RowHeader::state || header.slot < 0 ||
-        header.slot >= slots || header.step < 0 || header.bytes == 0 ||
-        header.bytes > store.container().row_bytes) {
+    if (!header.holds_state() || header.slot < 0 || header.slot >= slots || header.step < 0 ||
+        header.bytes == 0 || header.bytes > store.container().row_bytes) {
       found.damage.push_back("the header of row " + std::to_string(row) + " is damaged");
       continue;
     }

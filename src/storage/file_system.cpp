@@ -63,6 +63,12 @@ class Descriptor final : public File {
     }
   }
 
+  void release(Bytes offset, Bytes bytes) override {
+    // Where it cannot be done the file takes more space than it needs, and that is all.
+    ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                static_cast<off_t>(bytes));
+  }
+
   Bytes size() override {
     struct stat status {};
     if (::fstat(fd_, &status) != 0) fail("look at", path(), errno);

@@ -39,7 +39,13 @@ std::string to_string(const Report& report) {
          format_bytes(report.memory_budget) + "\n";
   for (const TierUse& tier : report.tiers) {
     out += "tier       " + tier.name + ": " + format_bytes(tier.peak) + " at most, " +
-           std::to_string(tier.writes) + " writes, " + std::to_string(tier.reads) + " reads\n";
+           std::to_string(tier.writes) + " writes, " + std::to_string(tier.reads) + " reads";
+    if (tier.packed > 0) {
+      std::array<char, 64> text{};
+      std::snprintf(text.data(), text.size(), ", compressed %.2f times", tier.ratio());
+      out += text.data();
+    }
+    out += "\n";
   }
   out += "guard      " + std::to_string(report.guard_checks) + " replayed states compared\n";
   out += "time       " + seconds(report.total_seconds) + ": forward " +

@@ -85,6 +85,7 @@ class FaultyFile final : public File {
     inner_->reserve(bytes);
   }
   bool has_name() override { return inner_->has_name(); }
+  void release(Bytes offset, Bytes bytes) override { inner_->release(offset, bytes); }
   Bytes size() override { return inner_->size(); }
 
  private:

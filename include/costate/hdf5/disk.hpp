@@ -3,6 +3,7 @@
 #include <string>
 
 #include "costate/core/bytes.hpp"
+#include "costate/hdf5/compression.hpp"
 #include "costate/storage/disk_spec.hpp"
 #include "costate/storage/file_system.hpp"
 
@@ -29,6 +30,7 @@ struct Hdf5Options {
   int buffers = 4;     ///< of the size of one state, in memory, >= 2 with threads, >= 1 without
   Durability durability = Durability::none;
   double sync_seconds = 30;     ///< for Durability::interval
+  Compression compression{};    ///< lossless; off unless asked for
   FileSystem* files = nullptr;  ///< nullptr: the machine's own; must outlive the sweep
 };
 

@@ -27,6 +27,7 @@ struct RunDirectoryOptions {
   Durability durability = Durability::interval;  ///< of checkpoints; what a power cut may take.
                                                  ///< Records are synced unless this is `none`
   double sync_seconds = 30;
+  Compression compression{};    ///< as in Hdf5Options, with a ratio of 1; the same at each call
   FileSystem* files = nullptr;  ///< nullptr: the machine's own; must outlive the run
 };
 

@@ -33,6 +33,8 @@ class File {
   /// The first `bytes` bytes have their place on the device, so that writing them cannot fail for
   /// want of space.
   virtual void reserve(Bytes bytes) = 0;
+  /// The contents of these bytes do not matter any more: they need no place on the device.
+  virtual void release(Bytes /*offset*/, Bytes /*bytes*/) {}
   [[nodiscard]] virtual Bytes size() = 0;
   /// Whether anybody can still find the file under a name. One that was removed can be written to,
   /// but what is written is lost when it is closed.

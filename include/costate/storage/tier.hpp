@@ -23,7 +23,14 @@ struct TierUse {
   Step writes = 0;     ///< checkpoints written
   Step reads = 0;      ///< checkpoints read
   Slot slots = 0;      ///< checkpoints it has room for
+  Bytes unpacked = 0;  ///< bytes of the checkpoints that were compressed
+  Bytes packed = 0;    ///< what they take
   double seconds = 0;  ///< in a report: the disk, time spent in saves and loads
+
+  /// How many times smaller compression made the checkpoints; 1 without.
+  [[nodiscard]] double ratio() const noexcept {
+    return packed == 0 ? 1 : static_cast<double>(unpacked) / static_cast<double>(packed);
+  }
 };
 
 /// One tier. Not synchronised.
