@@ -45,6 +45,8 @@ void add_plan(CLI::App& command, costate::cli::PlanOptions& options) {
   command.add_option("--disk", options.disk, "room on disk in bytes (needs --state)");
   command.add_option("--state", options.state, "size of a state in bytes");
   command.add_option("--tape", options.tape, "size of the tape of a step in bytes");
+  command.add_flag("--tape-has-next", options.tape_has_next,
+                   "the tape of a step contains the state after it");
   command.add_option("--disk-write", options.disk_write, "cost of a write to disk, in steps");
   command.add_option("--disk-read", options.disk_read, "cost of a read from disk, in steps");
   command.add_option("--weights", options.weights, "file with the cost of every step");

@@ -153,11 +153,35 @@ std::string draw_schedule(const Plan& plan, const Costs& costs) {
   return svg.document();
 }
 
+namespace {
+
+// "4 MiB" for a power of two.
+std::string whole_bytes(double bytes) {
+  std::string text = format_bytes(static_cast<Bytes>(bytes));
+  const std::size_t point = text.find('.');
+  if (point != std::string::npos) text.erase(point, text.find(' ') - point);
+  return text;
+}
+
+// ", with 8 slots on disk" for what the best schedule may use besides the memory.
+std::string beside_memory(const Costs& costs) {
+  const std::vector<TierSlots> tiers = rooms(costs);
+  std::string text;
+  for (std::size_t i = 1; i < tiers.size(); ++i) {
+    text += i == 1 ? ", with " : " and ";
+    text += tiers[i].slots == unbounded ? "unlimited" : std::to_string(tiers[i].slots);
+    text += " slots on " + tiers[i].name;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string draw_frontier(const std::vector<FrontierPoint>& points,
                           const std::vector<FrontierPoint>& marks, const Costs& costs, Step n) {
   if (n < 2) throw InvalidArgument("a frontier is drawn for at least two steps");
   constexpr double left = 80;
-  constexpr double top = 44;
+  constexpr double top = 50;
   constexpr double right = left + 560;
   constexpr double bottom = top + 380;
   const auto steps = static_cast<double>(n);
@@ -177,23 +201,29 @@ std::string draw_frontier(const std::vector<FrontierPoint>& points,
       y_high = std::max(y_high, point.cost / steps);
     }
   }
-  const LogAxis across{x_low, x_high, left, right};
-  const LogAxis up{y_low, y_high, bottom, top};
+  // Room around what is drawn, so that no mark lies on an axis.
+  const LogAxis across{x_low / 1.2, x_high * 1.2, left, right};
+  const LogAxis up{y_low / 1.6, y_high * 1.6, bottom, top};
 
-  Svg svg(right + 110, bottom + 56);
-  svg.label(left, 22, std::to_string(n) + " steps: what they cost with so much memory");
-  for (const double tick : across.ticks()) {
+  Svg svg(right + 24, bottom + 56);
+  svg.label(left, 18, std::to_string(n) + " steps: what they cost with so much memory");
+  svg.line(left, 33, left + 22, 33, blue, 2);
+  svg.label(left + 28, 37, "the best schedule" + beside_memory(costs));
+  svg.dot(left + 330, 33, 4, red);
+  svg.label(left + 340, 37, "classical schedules, in memory alone");
+  for (const double tick : costs.state_bytes > 0 ? across.doublings() : across.ticks()) {
     svg.line(across.at(tick), top, across.at(tick), bottom, "#e6e6e6", 0.8);
     svg.label(across.at(tick), bottom + 18,
-              costs.state_bytes > 0 ? format_bytes(static_cast<Bytes>(tick)) : axis_label(tick),
-              "middle");
+              costs.state_bytes > 0 ? whole_bytes(tick) : axis_label(tick), "middle");
   }
   for (const double tick : up.ticks()) {
     svg.line(left, up.at(tick), right, up.at(tick), "#e6e6e6", 0.8);
     svg.label(left - 8, up.at(tick) + 4, axis_label(tick), "end");
   }
   svg.line(left, bottom, right, bottom, black, 1);
+  svg.line(left, top, right, top, black, 1);
   svg.line(left, top, left, bottom, black, 1);
+  svg.line(right, top, right, bottom, black, 1);
   svg.label((left + right) / 2, bottom + 42,
             costs.state_bytes > 0 ? "memory" : "slots in memory, that of the first state included",
             "middle");
@@ -204,12 +234,12 @@ std::string draw_frontier(const std::vector<FrontierPoint>& points,
     curve.emplace_back(across.at(memory(point)), up.at(point.cost / steps));
   }
   svg.polyline(curve, blue, 2);
-  svg.label(left + 12, bottom - 10, "line: the best schedule");
   for (const FrontierPoint& mark : marks) {
     const double x = across.at(memory(mark));
     const double y = up.at(mark.cost / steps);
     svg.dot(x, y, 4, red);
-    svg.label(x + 8, y - 6, mark.schedule);
+    const bool at_the_end = x > right - 90;
+    svg.label(x + 8, at_the_end ? y + 18 : y - 8, mark.schedule, at_the_end ? "end" : "start");
   }
   return svg.document();
 }

@@ -50,15 +50,20 @@ std::vector<double> read_weights(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw InvalidArgument("cannot read " + path);
   std::vector<double> weights;
+  const auto printable = [](std::string word) {
+    for (char& c : word) c = c < ' ' || c > '~' ? '?' : c;
+    return word;
+  };
   for (std::string word; file >> word;) {
     double weight = 0;
     const char* const end = word.data() + word.size();
     const auto [stopped, error] = std::from_chars(word.data(), end, weight);
     if (error != std::errc() || stopped != end) {
-      throw InvalidArgument(path + ": " + word + " is not a number");
+      throw InvalidArgument(path + ": " + printable(word) + " is not a number");
     }
     weights.push_back(weight);
   }
+  if (weights.empty()) throw InvalidArgument(path + " holds no weights");
   return weights;
 }
 
@@ -66,6 +71,13 @@ Costs costs_of(const PlanOptions& options) {
   Costs costs;
   if (!options.state.empty()) costs.state_bytes = bytes_of("--state", options.state);
   if (!options.tape.empty()) costs.tape_bytes = bytes_of("--tape", options.tape);
+  costs.tape_has_next = options.tape_has_next;
+  if (!options.tape.empty() && options.state.empty()) {
+    throw InvalidArgument("--tape needs --state");
+  }
+  if (options.tape.empty() && options.tape_has_next) {
+    throw InvalidArgument("--tape-has-next needs --tape");
+  }
   if (!options.weights.empty()) costs.weights = read_weights(options.weights);
   const bool memory = !options.memory_slots.empty() || !options.memory.empty();
   const bool disk = !options.disk_slots.empty() || !options.disk.empty();
@@ -94,6 +106,14 @@ void print(const std::string& text, std::FILE* out) {
   std::fputs(text.c_str(), out);
 }
 
+void check_online(const std::string& schedule) {
+  for (const Family& family : families()) {
+    if (family.name == schedule && !family.online) {
+      throw InvalidArgument("--online: " + schedule + " has to be told the number of steps");
+    }
+  }
+}
+
 void run_frontier(const PlanOptions& options, const Costs& costs, std::FILE* out) {
   const auto points = frontier(costs, options.steps);
   const auto marks = classical(costs, options.steps);
@@ -111,6 +131,7 @@ void run_plan(const PlanOptions& options, std::FILE* out) {
   const Costs costs = costs_of(options);
   if (options.frontier) return run_frontier(options, costs, out);
 
+  if (options.online && options.schedule != "auto") check_online(options.schedule);
   const bool all = options.compare || options.schedule == "auto";
   const Choice choice = all ? choose(costs, options.steps, options.online)
                             : Choice{{plan(options.schedule, costs, options.steps)}, {}, ""};

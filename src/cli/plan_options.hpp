@@ -17,6 +17,7 @@ struct PlanOptions {
   std::string disk;
   std::string state;
   std::string tape;
+  bool tape_has_next = false;
   double disk_write = 0;  ///< in steps
   double disk_read = 0;
   std::string weights;  ///< path

@@ -41,14 +41,6 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-bool is_saturated(const Counts& counts) {
-  bool yes = counts.forward_evaluations() == saturated;
-  for (const TierCounts& tier : counts.tiers) {
-    yes = yes || tier.writes == saturated || tier.reads == saturated;
-  }
-  return yes;
-}
-
 // The room as it was asked for: the schedule lists only what it can use.
 Slot room(const Costs& costs, std::size_t tier) {
   return rooms(costs)[tier].slots;
@@ -66,7 +58,7 @@ std::string fields(const Plan& plan, const Costs& costs, const std::string& inde
   field("advances", std::to_string(counts.advances));
   field("forward_evaluations", std::to_string(counts.forward_evaluations()));
   field("max_runs", std::to_string(counts.max_runs));
-  if (is_saturated(counts)) field("saturated", "true");
+  if (counts.is_saturated()) field("saturated", "true");
   field("cost", number(plan.cost));
   field("fixed_cost", number(plan.fixed_cost));
   field("lower_bound", number(plan.lower_bound));
@@ -131,7 +123,9 @@ std::string text(const Plan& plan, const Costs& costs, const std::string& why) {
     out += ", " + count(tier.writes) + " writes, " + count(tier.reads) + " reads\n";
   }
   out += "  cost                 " + short_number(plan.cost);
-  if (plan.lower_bound > 0) {
+  if (counts.is_saturated()) {
+    out += " and more";
+  } else if (plan.lower_bound > 0) {
     out += plan.ratio() <= 1
                ? std::string("   (the least possible)")
                : "   (at most " + short_number(plan.ratio()) + " times the least possible)";

@@ -99,6 +99,18 @@ std::vector<double> LogAxis::ticks() const {
   return all;
 }
 
+std::vector<double> LogAxis::doublings() const {
+  const int first_power = static_cast<int>(std::ceil(std::log2(low)));
+  const int last_power = static_cast<int>(std::floor(std::log2(high)));
+  constexpr int wanted = 8;
+  const int stride = 1 + (last_power - first_power) / wanted;
+  std::vector<double> all;
+  for (int power = first_power; power <= last_power; power += stride) {
+    all.push_back(std::exp2(power));
+  }
+  return all;
+}
+
 std::string axis_label(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);

@@ -38,6 +38,8 @@ struct LogAxis {
   [[nodiscard]] double at(double value) const;
   /// Powers of ten, and twice and five times them if the axis is short.
   [[nodiscard]] std::vector<double> ticks() const;
+  /// Some powers of two, at most nine.
+  [[nodiscard]] std::vector<double> doublings() const;
 };
 
 /// A tick's value: "0.5", "2", "1000", "1e+06".

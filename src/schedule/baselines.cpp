@@ -134,22 +134,22 @@ Plan periodic(const Costs& costs, Step n) {
   Counts counts;
   counts.steps = n;
   counts.records = n;
-  counts.advances = stretches * (2 * p - 1) + std::max<Step>(0, last - 1);
+  counts.advances =
+      saturating_add(saturating_multiply(stretches, 2 * p - 1), std::max<Step>(0, last - 1));
   counts.max_runs = stretches > 0 ? (p > 1 ? 2 : 1) : (last > 1 ? 1 : 0);
   Slot end = needed;
   for (const TierSlots& tier : tiers) {
     TierCounts count{tier.name, tier.slots, tier.slots, 0, 0};
-    for (Slot height = end - tier.slots; height < end; ++height) {
-      const Slot inner = height - stretches;
-      if (inner < 0) {
-        count.writes += 1;
-        count.reads += p > 1 ? 2 : 1;
-      } else {
-        const Step times = (inner < p - 2 ? stretches : 0) + (inner < last - 1 ? 1 : 0);
-        count.writes += times;
-        count.reads += times;
-      }
-    }
+    // How many of the heights that lie in this tier lie in [from, to), too.
+    const auto shared = [&](Slot from, Slot to) {
+      return std::max<Slot>(0, std::min(end, to) - std::max(end - tier.slots, from));
+    };
+    const Slot starts = shared(0, stretches);
+    const Step inner =
+        saturating_add(saturating_multiply(stretches, shared(stretches, stretches + p - 2)),
+                       shared(stretches, stretches + last - 1));
+    count.writes = saturating_add(starts, inner);
+    count.reads = saturating_add(p > 1 ? 2 * starts : starts, inner);
     end -= tier.slots;
     counts.tiers.push_back(std::move(count));
   }

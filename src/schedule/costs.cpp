@@ -40,6 +40,9 @@ void check(const Costs& costs, Step n) {
   if (n < 0) {
     throw InvalidArgument("the number of steps must be at least 0, not " + std::to_string(n));
   }
+  if (n > most_steps) {
+    throw InvalidArgument("a plan is made for at most 10^18 steps, not " + std::to_string(n));
+  }
   check_cost(costs.step, "a step");
   if (costs.step == 0) throw InvalidArgument("a step costs nothing: there is nothing to plan");
   check_cost(costs.record, "a taped step");

@@ -67,7 +67,7 @@ Step disk_period(Slot slots, double transfer) {
     throw InvalidArgument("a period is for at least one slot and a transfer that is not negative");
   }
   Step x = 0;
-  while (static_cast<double>(beta(slots + 1, x)) <= transfer) ++x;
+  while (beta(slots + 1, x) < saturated && static_cast<double>(beta(slots + 1, x)) <= transfer) ++x;
   return beta(slots, x);
 }
 

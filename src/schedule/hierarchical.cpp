@@ -25,7 +25,7 @@ constexpr double quick = 1e8;
 // Steps times slots of relaxed tables, some 20 ns each.
 constexpr double most_columns = 2e8;
 // Beyond this the working memory, some words a step, becomes a burden.
-constexpr Step most_steps = 20'000'000;
+constexpr Step most_planned = 20'000'000;
 
 }  // namespace
 
@@ -79,9 +79,9 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   } else if (complete) {
     rule = std::make_shared<TierTables>(levels, costs.step, std::max<Step>(n, 1));
   } else {
-    if (n > most_steps) {
+    if (n > most_planned) {
       throw InvalidArgument("a hierarchical plan is made for at most " +
-                            std::to_string(most_steps) + " steps, not " + std::to_string(n));
+                            std::to_string(most_planned) + " steps, not " + std::to_string(n));
     }
     if (effort < 1 && length * columns > most_columns * effort) {
       throw InvalidArgument("a hierarchical plan takes too long to make");

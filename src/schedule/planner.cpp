@@ -67,7 +67,7 @@ Plan plan_mixed(const Costs& costs, Step n) {
     throw InvalidArgument("a mixed plan is made for at most " + std::to_string(most) +
                           " steps, not " + std::to_string(n));
   }
-  return mixed(costs, n);
+  return mixed(costs, n, costs.tape_has_next);
 }
 
 Plan plan_online_schedule(Schedule schedule, const Costs& costs, Step n) {
@@ -167,12 +167,14 @@ std::string reason(const Choice& choice) {
   } else {
     const Plan& next = choice.plans[1];
     why += " is the cheapest of " + std::to_string(choice.plans.size());
-    why += next.cost > best.cost
+    why += next.counts.is_saturated()
+               ? "; the next, " + next.schedule.name() + ", costs more than can be counted"
+           : next.cost > best.cost
                ? "; the next, " + next.schedule.name() + ", costs " + times(next.cost / best.cost) +
                      " times as much"
                : "; " + next.schedule.name() + " costs as much and is not plainer";
   }
-  if (best.cost > 0) {
+  if (best.cost > 0 && !best.counts.is_saturated()) {
     why += best.ratio() <= 1
                ? "; nothing costs less"
                : "; it costs at most " + times(best.ratio()) + " times the least possible";
@@ -189,6 +191,36 @@ double offline_bound(const Costs& costs, Step n) {
   }
 }
 
+// See choose_at_once; hierarchical tables may take `effort` times as long as at leisure.
+Plan choose_with(const Costs& costs, Step n, double effort) {
+  check(costs, n);
+  Costs even = costs;
+  even.weights.clear();
+  Costs first_alone = even;
+  for (std::size_t i = 1; i < first_alone.tiers.size(); ++i) {
+    first_alone.tiers[i].slots = 0;
+    first_alone.tiers[i].bytes = 0;
+  }
+  Plan best = plan_revolve(even, n);
+  double bound = best.lower_bound;
+  const auto compare = [&](auto&& made, bool bounds) {
+    try {
+      Plan other = made();
+      if (bounds) bound = std::max(bound, other.lower_bound);
+      const bool fits = !other.counts.is_saturated();
+      if (fits && (other.cost < best.cost || best.counts.is_saturated())) best = std::move(other);
+    } catch (const InvalidArgument&) {
+      // It does not apply.
+    }
+  };
+  compare([&] { return multistage(even, n); }, true);
+  compare([&] { return plan_revolve(first_alone, n); }, false);  // its bound is for one tier
+  compare([&] { return periodic_disk(even, n); }, true);
+  compare([&] { return hierarchical_plan(even, n, effort); }, true);
+  best.lower_bound = std::min(bound, best.cost);
+  return best;
+}
+
 // Room in the first tier, from one slot up.
 std::vector<Slot> sizes(Step n) {
   std::vector<Slot> all;
@@ -199,7 +231,7 @@ std::vector<Slot> sizes(Step n) {
 }
 
 // Some dozen plans are wanted.
-constexpr double frontier_effort = 0.03;
+constexpr double frontier_effort = 0.05;
 
 FrontierPoint point_of(const Plan& made, Slot slots, const Costs& costs) {
   return {slots, static_cast<Bytes>(slots) * costs.state_bytes, made.cost, made.lower_bound,
@@ -221,6 +253,7 @@ InterpretOptions options_for(const Schedule& schedule, const Costs& costs, Step 
   InterpretOptions options{.steps = n};
   if (schedule.name() == "mixed" && costs.state_bytes > 0 && costs.tape_bytes > 0) {
     options.tape_slots = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
+    options.tape_has_next = costs.tape_has_next;
   }
   return options;
 }
@@ -250,40 +283,24 @@ Choice choose(const Costs& costs, Step n, bool online) {
     throw InvalidArgument(choice.unfit.empty() ? "no schedule applies" : choice.unfit[0].why);
   }
   std::stable_sort(choice.plans.begin(), choice.plans.end(), [](const Plan& a, const Plan& b) {
+    const bool a_fits = !a.counts.is_saturated();
+    const bool b_fits = !b.counts.is_saturated();
+    if (a_fits != b_fits) return a_fits;
+    if (!a_fits) return a.counts.max_runs < b.counts.max_runs;
     return a.cost != b.cost ? a.cost < b.cost : all_writes(a) < all_writes(b);
   });
   double bound = 0;
   for (const Plan& made : choice.plans) bound = std::max(bound, made.lower_bound);
   if (online) bound = std::max(bound, offline_bound(costs, n));
-  for (Plan& made : choice.plans) made.lower_bound = std::min(bound, choice.best().cost);
+  for (Plan& made : choice.plans) {
+    made.lower_bound = std::min({bound, choice.best().cost, made.cost});
+  }
   choice.why = reason(choice);
   return choice;
 }
 
 Plan choose_at_once(const Costs& costs, Step n) {
-  check(costs, n);
-  Costs even = costs;
-  even.weights.clear();
-  Costs first_alone = even;
-  for (std::size_t i = 1; i < first_alone.tiers.size(); ++i) {
-    first_alone.tiers[i].slots = 0;
-    first_alone.tiers[i].bytes = 0;
-  }
-  Plan best = plan_revolve(even, n);
-  const auto compare = [&](auto&& made) {
-    try {
-      Plan other = made();
-      if (other.cost < best.cost) best = std::move(other);
-    } catch (const InvalidArgument&) {
-      // It does not apply.
-    }
-  };
-  constexpr double effort = 0.02;
-  compare([&] { return multistage(even, n); });
-  compare([&] { return plan_revolve(first_alone, n); });
-  compare([&] { return periodic_disk(even, n); });
-  compare([&] { return hierarchical_plan(even, n, effort); });
-  return best;
+  return choose_with(costs, n, 0.02);
 }
 
 std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
@@ -298,7 +315,8 @@ std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
       continue;
     }
     const bool plain = here.tiers.size() == 1 && first.write == 0;
-    points.push_back(point_of(plan(plain ? "revolve" : "hierarchical", here, n), slots, costs));
+    points.push_back(point_of(
+        plain ? plan("revolve", here, n) : choose_with(here, n, frontier_effort), slots, costs));
   }
   return points;
 }

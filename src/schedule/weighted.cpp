@@ -63,9 +63,9 @@ std::optional<Plan> by_mean_weight(const Costs& costs, Step n, double mean) {
 Plan weighted_plan(const Costs& costs, Step n, double effort) {
   const PlanningTime time;
   check(costs, n);
-  constexpr Step most_steps = 20'000'000;
-  if (n > most_steps) {
-    throw InvalidArgument("a weighted plan is made for at most " + std::to_string(most_steps) +
+  constexpr Step most_planned = 20'000'000;
+  if (n > most_planned) {
+    throw InvalidArgument("a weighted plan is made for at most " + std::to_string(most_planned) +
                           " steps, not " + std::to_string(n));
   }
   const std::vector<TierLevel> levels = useful_levels(costs, n);

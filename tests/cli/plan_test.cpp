@@ -68,6 +68,12 @@ TEST_CASE("Plans of very long runs come at once and never wrap", "[cli][golden]"
   Ran ran = costate_command("plan --steps 1000000000000 --memory-slots 2 --json");
   CHECK(json_value(ran.output, "advances") == "942808041582163645");
   CHECK(json_value(ran.output, "saturated") == "");
+  ran = costate_command("plan --steps 1000000000000000000 --memory-slots unlimited --json");
+  CHECK(json_value(ran.output, "advances") == "999999999999999999");
+  ran = costate_command(
+      "plan --steps 1000000000000 --memory-slots 3 --disk-slots unlimited --disk-write 2 "
+      "--disk-read 2 --frontier");
+  CHECK(ran.status == 0);
   ran = costate_command("plan --steps 10000000000000 --memory-slots 2 --json");
   CHECK(json_value(ran.output, "advances") == "9223372036854775807");
   CHECK(json_value(ran.output, "saturated") == "true");
@@ -151,7 +157,44 @@ TEST_CASE("A weight for every step", "[cli][golden]") {
   std::ofstream(path) << "1 2 three";
   CHECK(costate_command(line + " --steps 3").output ==
         "costate: " + path + ": three is not a number\n");
+  std::ofstream(path) << "1 \x01\x02 3";
+  CHECK(costate_command(line + " --steps 3").output ==
+        "costate: " + path + ": ?? is not a number\n");
+  std::ofstream(path) << "\n";
+  CHECK(costate_command(line + " --steps 0").output == "costate: " + path + " holds no weights\n");
   std::remove(path.c_str());
+}
+
+TEST_CASE("Weights go with a disk, a comparison and a frontier", "[cli][golden]") {
+  const std::string path = "plan_test_weights_and_disk.txt";
+  std::ofstream(path) << "50 1 1 1 1 1 1 50 1 1 1 1";
+  const std::string line =
+      "plan --steps 12 --memory-slots 1 --disk-slots 2 --disk-write 4 "
+      "--disk-read 3 --weights " +
+      path;
+  const Ran one = costate_command(line + " --json");
+  CHECK(json_value(one.output, "schedule") == "\"weighted\"");
+  CHECK(json_value(one.output, "cost") == json_value(one.output, "lower_bound"));
+  const Ran all = costate_command(line + " --compare");
+  CHECK(all.output.find("\nweighted ") < all.output.find("\nhierarchical "));
+  const Ran frontier = costate_command(line + " --frontier --json");
+  CHECK(frontier.output.find("{\"schedule\": \"weighted\", \"slots\": 1, \"bytes\": 0, \"cost\": " +
+                             json_value(one.output, "cost") + ",") != std::string::npos);
+  std::remove(path.c_str());
+}
+
+TEST_CASE("A tape may contain the next state", "[cli][golden]") {
+  const std::string line = "plan --steps 60 --memory 8 --state 1 --tape 2 --json";
+  // Of the stage-aware programme: 98 recomputed steps, 94 if the tape can be restarted from.
+  CHECK(json_value(costate_command(line).output, "advances") == "98");
+  CHECK(json_value(costate_command(line + " --tape-has-next").output, "advances") == "94");
+}
+
+TEST_CASE("A disk of any price is left alone if it does not pay", "[cli][golden]") {
+  const Ran ran = costate_command(
+      "plan --steps 100 --memory-slots 3 --disk-slots 5 --disk-write 1e300 --disk-read 1e300 "
+      "--json");
+  CHECK(json_value(ran.output, "cost") == "490");
 }
 
 TEST_CASE("The frontier is the best cost for any memory", "[cli][golden]") {
@@ -184,6 +227,13 @@ TEST_CASE("Bad input is one line and exit status 2", "[cli][golden]") {
           Row{"plan --steps -1 --memory-slots 1", "costate: --steps: -1 is negative\n"},
           Row{"plan --steps 10",
               "costate: how many checkpoints can be held? give --memory-slots or --memory\n"},
+          Row{"plan --steps 1000000000000000001 --memory-slots 1",
+              "costate: a plan is made for at most 10^18 steps, not 1000000000000000001\n"},
+          Row{"plan --steps 10 --memory-slots 3 --tape 5", "costate: --tape needs --state\n"},
+          Row{"plan --steps 10 --memory-slots 3 --tape-has-next",
+              "costate: --tape-has-next needs --tape\n"},
+          Row{"plan --steps 10 --memory-slots 3 --online --schedule revolve",
+              "costate: --online: revolve has to be told the number of steps\n"},
           Row{"plan --steps 10 --memory-slots 0",
               "costate: reversing 10 steps needs at least one slot\n"},
           Row{"plan --steps 10 --memory-slots -3",

@@ -36,6 +36,7 @@ struct Costs {
   double reverse = 0;            ///< the adjoint of one step
   Bytes state_bytes = 0;         ///< size of a state; needed only if a tier is given in bytes
   Bytes tape_bytes = 0;          ///< size of the tape of one step; 0: no tape can be kept
+  bool tape_has_next = false;    ///< the tape of step k contains x_{k+1}: it can be restarted from
   std::vector<TierCosts> tiers;  ///< fastest first, at least one
 };
 
@@ -44,8 +45,12 @@ struct Costs {
 ///         `state_bytes`
 [[nodiscard]] std::vector<TierSlots> rooms(const Costs& costs);
 
+/// The longest run that is planned.
+inline constexpr Step most_steps = 1'000'000'000'000'000'000;
+
 /// @throws InvalidArgument unless the costs can be planned with for `n` steps: costs finite and
-///         not negative, a step not free, one weight for each step or none, `n` not negative
+///         not negative, a step not free, one weight for each step or none, `n` not negative and at
+///         most `most_steps`
 void check(const Costs& costs, Step n);
 
 }  // namespace costate

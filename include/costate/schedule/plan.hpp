@@ -36,6 +36,13 @@ struct Counts {
     return advances > std::numeric_limits<Step>::max() - records ? std::numeric_limits<Step>::max()
                                                                  : advances + records;
   }
+  /// Whether a count does not fit, so that a cost made of them is only a lower bound.
+  [[nodiscard]] bool is_saturated() const noexcept {
+    constexpr Step most = std::numeric_limits<Step>::max();
+    bool yes = forward_evaluations() == most;
+    for (const TierCounts& tier : tiers) yes = yes || tier.writes == most || tier.reads == most;
+    return yes;
+  }
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
