@@ -118,6 +118,14 @@ void look_at_directory(const std::string& path, const InspectOptions& options, I
     try {
       look_at_container(states, detail::log_path(path), options, out);
     } catch (const StorageError& error) {
+      // A run at work may have ended, and removed the file, in the meantime.
+      if (!out.worker.empty() && !std::filesystem::exists(states)) {
+        Inspection again;
+        again.path = path;
+        look_at_directory(path, options, again);
+        out = std::move(again);
+        return;
+      }
       out.damage.emplace_back(error.what());
     }
   }

@@ -23,13 +23,14 @@ void naming(const char* what, Step at, const Work& work) {
   }
 }
 
+constexpr std::size_t piece_bytes = 512_KiB;
+
 // Bytes are hashed while the write or read has them in the cache. A piece is large enough for the
 // calls to cost nothing, and small enough for a cache of the second level.
 template <typename Byte, typename Work>
 void in_pieces(std::span<Byte> bytes, const Work& work) {
-  constexpr std::size_t piece = 512_KiB;
-  for (std::size_t at = 0; at < bytes.size(); at += piece) {
-    work(bytes.subspan(at, std::min(piece, bytes.size() - at)), static_cast<Bytes>(at));
+  for (std::size_t at = 0; at < bytes.size(); at += piece_bytes) {
+    work(bytes.subspan(at, std::min(piece_bytes, bytes.size() - at)), static_cast<Bytes>(at));
   }
 }
 
@@ -152,8 +153,16 @@ RowHeader RowStore::record_header(Slot row) {
 }
 
 bool RowStore::matches(Bytes place, const RowHeader& header) {
-  std::vector<std::byte> payload(header.bytes);
-  return read(place, payload) == header.payload_hash;
+  // Piece by piece, for rows may be larger than the memory at hand.
+  std::vector<std::byte> piece(std::min<Bytes>(header.bytes, piece_bytes));
+  StreamHash hash;
+  for (Bytes at = 0; at < header.bytes; at += piece_bytes) {
+    const std::span<std::byte> part =
+        std::span(piece).first(std::min<Bytes>(header.bytes - at, piece_bytes));
+    file_->read(part, place + at);
+    hash.add(part);
+  }
+  return hash.value() == header.payload_hash;
 }
 
 bool RowStore::holds(Slot row, const RowHeader& header) {

@@ -114,10 +114,8 @@ class Directory final : public RunStore {
   void retain(std::function<void()> need_record) override { tier_->retain(std::move(need_record)); }
 
   void finish(std::span<const std::byte> result) override {
-    detail::write_result(files_, options_.directory,
-                         {.identity = request_.identity,
-                          .library = Container::own_name(),
-                          .bytes = {result.begin(), result.end()}});
+    detail::write_result(files_, options_.directory, request_.identity, Container::own_name(),
+                         result);
     tier_.reset();
     log_.reset();
     if (!options_.keep) remove_all_but_result();

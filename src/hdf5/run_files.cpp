@@ -55,7 +55,7 @@ struct ResultHeader {
   std::uint64_t identity_bytes = 0;
   std::uint64_t library_bytes = 0;
   std::uint64_t result_bytes = 0;
-  std::uint64_t hash = 0;  // of all that follows
+  std::uint64_t hash = 0;  // of the result, seeded with that of the texts
 };
 
 }  // namespace
@@ -108,26 +108,22 @@ std::string worker_of(const std::string& directory) {
   return worker;
 }
 
-void write_result(FileSystem& files, const std::string& directory, const Result& result) {
+void write_result(FileSystem& files, const std::string& directory, const std::string& identity,
+                  const std::string& library, std::span<const std::byte> bytes) {
   const std::string path = result_path(directory);
   const std::string aside = path + ".new";
   ResultHeader header;
-  header.identity_bytes = result.identity.size();
-  header.library_bytes = result.library.size();
-  header.result_bytes = result.bytes.size();
-  std::vector<std::byte> body;
-  body.reserve(header.identity_bytes + header.library_bytes + header.result_bytes);
-  for (const std::string* text : {&result.identity, &result.library}) {
-    const auto bytes = std::as_bytes(std::span(*text));
-    body.insert(body.end(), bytes.begin(), bytes.end());
-  }
-  body.insert(body.end(), result.bytes.begin(), result.bytes.end());
-  header.hash = hash_bytes(body);
+  header.identity_bytes = identity.size();
+  header.library_bytes = library.size();
+  header.result_bytes = bytes.size();
+  const std::string texts = identity + library;
+  header.hash = hash_bytes(bytes, hash_bytes(std::as_bytes(std::span(texts))));
   files.remove(aside);  // of an attempt that failed
   {
     const auto file = files.open(aside, FileSystem::Mode::create);
     file->write(std::as_bytes(std::span(&header, 1)), 0);
-    file->write(body, sizeof header);
+    file->write(std::as_bytes(std::span(texts)), sizeof header);
+    file->write(bytes, sizeof header + texts.size());
     file->sync();
   }
   files.rename(aside, path);
@@ -142,7 +138,6 @@ std::optional<Result> read_result(FileSystem& files, const std::string& director
   const Bytes size = file->size();
   Bytes rest = size - std::min<Bytes>(size, sizeof header);
   bool good = size >= sizeof header;
-  std::vector<std::byte> body;
   if (good) {
     file->read(std::as_writable_bytes(std::span(&header, 1)), 0);
     good = header.magic == ResultHeader::magic_value;
@@ -153,19 +148,17 @@ std::optional<Result> read_result(FileSystem& files, const std::string& director
     }
     good = good && rest == 0;
   }
+  Result result;
   if (good) {
-    body.resize(size - sizeof header);
-    file->read(body, sizeof header);
-    good = hash_bytes(body) == header.hash;
+    std::string texts(header.identity_bytes + header.library_bytes, '\0');
+    result.bytes.resize(header.result_bytes);
+    file->read(std::as_writable_bytes(std::span(texts)), sizeof header);
+    file->read(result.bytes, sizeof header + texts.size());
+    good = hash_bytes(result.bytes, hash_bytes(std::as_bytes(std::span(texts)))) == header.hash;
+    result.identity = texts.substr(0, header.identity_bytes);
+    result.library = texts.substr(header.identity_bytes);
   }
   if (!good) throw StorageError("'" + path + "' is damaged", path);
-  Result result;
-  const char* const text = reinterpret_cast<const char*>(body.data());
-  result.identity.assign(text, header.identity_bytes);
-  result.library.assign(text + header.identity_bytes, header.library_bytes);
-  result.bytes.assign(
-      body.begin() + static_cast<std::ptrdiff_t>(header.identity_bytes + header.library_bytes),
-      body.end());
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct Result {
 };
 
 /// Written aside, synced and renamed.
-void write_result(FileSystem& files, const std::string& directory, const Result& result);
+void write_result(FileSystem& files, const std::string& directory, const std::string& identity,
+                  const std::string& library, std::span<const std::byte> bytes);
 
 /// Nothing if there is none.
 /// @throws StorageError if it is damaged

@@ -66,11 +66,11 @@ void Driver::resume(const RunRecord& record, Step limit) {
     store.read_log(logged_, logs);
     stepper_.load_step_log(0, logged_, logs);
   }
-  std::vector<std::byte> bytes(record.bytes);
+  const std::span<std::byte> bytes = store.begin_record(record.bytes);  // free as yet
   store.read_record(bytes);
   std::uint64_t state_bytes = 0;
   std::memcpy(&state_bytes, bytes.data(), sizeof state_bytes);
-  const std::span<const std::byte> all = std::span(bytes).subspan(sizeof state_bytes);
+  const std::span<const std::byte> all = bytes.subspan(sizeof state_bytes);
   if (forward) stepper_.load(all.first(state_bytes));
   stepper_.load_progress(all.subspan(rounded(state_bytes)));
 

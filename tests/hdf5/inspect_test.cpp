@@ -12,6 +12,7 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hdf5.h>
@@ -95,6 +96,13 @@ std::ptrdiff_t place_of_states(const std::string& path) {
   H5Dclose(states);
   H5Fclose(file);
   return place;
+}
+
+// Of HDF5, and of the process.
+std::pair<ssize_t, std::ptrdiff_t> left_open() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return {H5Fget_obj_count(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_ALL),
+          std::distance(begin(descriptors), end(descriptors))};
 }
 
 bool names(const std::string& text, const std::string& part) {
@@ -275,6 +283,7 @@ TEST_CASE("Damage is named, and looked for only where asked", "[hdf5][inspect][f
 
 TEST_CASE("Files that are cut off, empty, foreign or damaged are named", "[hdf5][inspect][fault]") {
   const TempFolder folder;
+  const auto open_before = left_open();
   REQUIRE_FALSE(run_until(folder.path() + "/run", 60).finished);
   const std::string path = folder.path() + "/run/states.h5";
   const std::vector<std::byte> whole = bytes_of(path);
@@ -314,6 +323,7 @@ TEST_CASE("Files that are cut off, empty, foreign or damaged are named", "[hdf5]
   CHECK_THROWS_AS(inspect(folder.path() + "/none"), InvalidArgument);
   CHECK_THROWS_AS(inspect(folder.path()), InvalidArgument);
   CHECK_THROWS_AS(inspect("/dev/null"), InvalidArgument);
+  CHECK(left_open() == open_before);
 }
 
 TEST_CASE("A run by another version of the library is refused", "[hdf5][run][golden]") {
@@ -381,7 +391,11 @@ TEST_CASE("A run by another version of the library is refused", "[hdf5][run][gol
   REQUIRE(place != bytes.end());
   const auto now = std::as_bytes(std::span(other));
   std::copy(now.begin(), now.end(), place);
-  const std::uint64_t hash = hash_bytes(std::span(bytes).subspan(40));
+  std::array<std::uint64_t, 5> header{};  // magic, three lengths, hash
+  std::memcpy(header.data(), bytes.data(), sizeof header);
+  const std::size_t texts = header[1] + header[2];
+  const auto body = std::span(bytes).subspan(sizeof header);
+  const std::uint64_t hash = hash_bytes(body.subspan(texts), hash_bytes(body.first(texts)));
   std::memcpy(bytes.data() + 32, &hash, sizeof hash);
   put(result, bytes);
   refused();
