@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "binomial_table.hpp"
 #include "costate/core/error.hpp"
 #include "online_set.hpp"
 #include "replanner.hpp"
@@ -51,7 +50,6 @@ class Online final : public Generator {
   }
 
   void end_at(Step n, Step live, Step saved_end) override {
-    std::vector<Stored> set;
     SetReversal::Start start;
     start.steps = start.end = n;
     start.live = live;
@@ -62,19 +60,8 @@ class Online final : public Generator {
       if (saved_end > n) start.drops.push_back(n);
       pool.claim_first(saved_end);
     } else if (stage_ != Stage::start) {
-      set = set_.front().stored();
       pool.claim_first(slots_);
-      const Step end = live == n ? n : n - 1;
-      while (!set.empty() && set.back().at >= end) {
-        // The state that was to be saved when the end came has not been; one that was is useless.
-        start.drops.push_back(set.back().slot);
-        set.pop_back();
-      }
-      BinomialTable table(std::min<Slot>(slots_, end));
-      Replanned plan = replan(set, end, unknown, std::min<Slot>(slots_, end), table, false);
-      start.kept = std::move(plan.kept);
-      start.drops.insert(start.drops.end(), plan.drops.begin(), plan.drops.end());
-      start.placements = std::move(plan.placements);
+      keep_best(set_.front().stored(), slots_, live == n ? n : n - 1, start);
     }
     reversal_ = SetReversal(std::move(start), std::move(pool));
     set_.clear();

@@ -276,6 +276,19 @@ Replanned replan(const std::vector<Stored>& stored, Step end, Step live, Slot sl
   return result;
 }
 
+void keep_best(std::vector<Stored> stored, Slot slots, Step end, SetReversal::Start& start) {
+  while (!stored.empty() && stored.back().at >= end) {
+    start.drops.push_back(stored.back().slot);
+    stored.pop_back();
+  }
+  const Slot most = std::min<Slot>(slots, end);
+  BinomialTable table(most);
+  Replanned plan = replan(stored, end, unknown, most, table, false);
+  start.kept = std::move(plan.kept);
+  start.drops.insert(start.drops.end(), plan.drops.begin(), plan.drops.end());
+  start.placements = std::move(plan.placements);
+}
+
 namespace {
 
 class Resumed final : public Generator {

@@ -24,4 +24,9 @@ struct Replanned {
 [[nodiscard]] Replanned replan(const std::vector<Stored>& stored, Step end, Step live, Slot slots,
                                BinomialTable& table, bool exhaustive);
 
+/// The best way back from a set of an online run that has ended: fills in what is kept, dropped and
+/// placed. States from `end` on are useless: one that was saved at the end, or was to be.
+/// @param slots  in memory; all of them may be used
+void keep_best(std::vector<Stored> stored, Slot slots, Step end, SetReversal::Start& start);
+
 }  // namespace costate

@@ -94,6 +94,7 @@ SetReversal::SetReversal(Start start, SlotPool pool)
       drops_(std::move(start.drops)),
       placements_(std::move(start.placements)),
       rule_(std::move(start.rule)),
+      near_(std::move(start.near)),
       pool_(std::move(pool)) {}
 
 Command SetReversal::next() {
@@ -168,11 +169,33 @@ void SetReversal::drop_copy() {
   stack_.pop_back();
 }
 
+// Goes on by the near tables if they know something better than memory alone; x_at is stored.
+bool SetReversal::near_by(Step at, Slot slot) {
+  const Step length = end_ - at;
+  const Slot a = pool_.free(0);
+  const Slot b = pool_.free(1);
+  const std::size_t tier = pool_.tier_of(slot);
+  if (!near_ || !near_->knows(length, a)) return false;
+  if (tier == 0 && !((*near_)(0, length, a, b) + 1e-9 < near_->in_memory(length, a))) return false;
+  const NearTables::Next next = near_->next(tier, length, a, b);
+  make_live(at, slot);
+  if (next.ahead == 0) {
+    save(at, 0);
+    return true;
+  }
+  live_ = at + next.ahead;
+  emit(command(Kind::advance, at, live_));
+  if (end_ - live_ >= 2) save(live_, next.tier);
+  return true;
+}
+
 // x_at is stored on disk.
 void SetReversal::from_disk(Step at, Slot slot) {
   const auto free = [this] { return rule_->levels()[1].open() ? 0 : pool_.free(1); };
+  const bool below = pool_.free(0) < rule_->levels()[0].slots;  // states in memory
+  if (below && near_by(at, slot)) return;
   make_live(at, slot);
-  if (pool_.free(0) < rule_->levels()[0].slots) {  // states in memory lie below
+  if (below) {
     if (pool_.free(0) > 0) return save(at, 0);
     live_ = end_ - 1;
     return emit(command(Kind::advance, at, live_));
@@ -224,6 +247,7 @@ void SetReversal::plan_next() {
   const Slot slot = top.slot + (p - top.from);
   if (top.to > end_) return drop_copy();
   if (rule_ && pool_.tier_of(slot) > 0) return from_disk(p, slot);
+  if (rule_ && near_by(p, slot)) return;
   const Step length = end_ - p;
   const Slot free = rule_ ? pool_.free(0) : pool_.free();
   if (length - 2 <= free) {  // all states between can be kept

@@ -7,6 +7,7 @@
 
 #include "costate/core/step.hpp"
 #include "costate/schedule/schedule.hpp"
+#include "near_tables.hpp"
 #include "tier_rule.hpp"
 
 namespace costate {
@@ -76,7 +77,7 @@ struct Placement {
 /// is `end`-1 or the last stored one.
 ///
 /// With a rule for two tiers, the gaps above states on disk that have no state in memory below them
-/// are reversed by it, all others binomially in memory.
+/// are reversed by it, all others binomially in memory, or if they are short by the near tables.
 class SetReversal {
  public:
   struct Start {
@@ -87,7 +88,8 @@ class SetReversal {
     std::vector<StoredRun> kept;  ///< ascending
     std::vector<Slot> drops;      ///< slots to be emptied first
     std::vector<Placement> placements;
-    std::shared_ptr<const TierRule> rule;  ///< level i is tier i
+    std::shared_ptr<const TierRule> rule;    ///< level i is tier i
+    std::shared_ptr<const NearTables> near;  ///< for short gaps above states in memory
   };
   SetReversal() = default;
   /// @param pool  in which the slots of `kept`, `drops` and the placements' starts are taken
@@ -103,6 +105,7 @@ class SetReversal {
   [[nodiscard]] std::size_t tier_for(Slot need) const;
   void drop_copy();
   void from_disk(Step at, Slot slot);
+  bool near_by(Step at, Slot slot);
   void make_live(Step at, Slot slot);
   void reverse_live();
   void reverse_stored();
@@ -115,6 +118,7 @@ class SetReversal {
   std::vector<Slot> drops_;  // last one first
   std::vector<Placement> placements_;
   std::shared_ptr<const TierRule> rule_;
+  std::shared_ptr<const NearTables> near_;
   std::size_t placed_ = 0;
   SlotPool pool_;
   std::array<Command, 8> queue_{};
