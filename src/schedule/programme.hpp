@@ -84,7 +84,11 @@ class AnySplits {
  public:
   AnySplits(Step n, Step shortest)
       : shortest_(shortest), columns_(static_cast<std::size_t>(n) + 1) {}
-  void begin_column(Step j) { column_ = j; }
+  void begin_column(Step j) {
+    column_ = j;
+    columns_[static_cast<std::size_t>(j)].reserve(
+        static_cast<std::size_t>(std::max<Step>(0, j - shortest_ + 1)));
+  }
   void append(Step k) {
     columns_[static_cast<std::size_t>(column_)].push_back(static_cast<std::uint16_t>(column_ - k));
   }

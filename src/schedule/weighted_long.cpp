@@ -23,7 +23,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr Step small = 64;           // intervals that the methods for long chains solve exactly
-constexpr double block_cells = 4e7;  // of the programme on blocks
+constexpr double block_cells = 8e7;  // of the programme on blocks
 constexpr Step block_slack = 3;
 
 }  // namespace

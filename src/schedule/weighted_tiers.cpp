@@ -12,11 +12,11 @@
 namespace costate {
 namespace {
 
-constexpr double all_tries = 1.5e9;  // splits looked at if all of them are
-constexpr double most_cells = 3e7;   // intervals times slots
-constexpr Slot most_slots = 1024;    // of all levels together
+constexpr double all_tries = 1.5e9;   // splits looked at if all of them are
+constexpr double most_cells = 2.5e7;  // intervals times slots
+constexpr Slot most_slots = 1024;     // of all levels together
 constexpr Step step_slack = 16;
-constexpr Step block_slack = 6;
+constexpr Step block_slack = 5;
 
 // A write costs so much more than is said, part of the whole: see weighted_exact.cpp.
 double tie_of(const Chain& chain, Step n, Slot slots) {
@@ -50,7 +50,7 @@ std::optional<WeightedDecisions> split_over_tiers(const Chain& chain,
   WeightedDecisions out;
   const auto none = [](Step, std::size_t, Slot, std::vector<Decision>&) {};
   const bool complete = length * length * length / 6 * columns <= all_tries * effort &&
-                        length * length / 2 * all_columns <= most_cells * 4;
+                        length * length / 2 * all_columns <= most_cells * 6;
   if (complete || length * length / 2 * all_columns <= most_cells * effort) {
     const TieredProgramme programme(
         chain, {levels, each_step(0, n), tie, complete ? 0 : step_slack}, nullptr);

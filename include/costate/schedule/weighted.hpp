@@ -30,7 +30,7 @@
 /// the cheaper one is taken:
 /// - top down, the split that is best if the rest cost as much as steps of the mean cost;
 /// - the programme above on a coarser chain of blocks of equal length and weight, some thousand of
-///   them if slots are few, 700 of them with 160 slots.
+///   them if slots are few, 1000 of them with 160 slots.
 /// Intervals of up to 64 steps are then solved exactly. The ratio to the lower bound is in the
 /// plan (`Plan::ratio`).
 ///
