@@ -197,11 +197,12 @@ std::string text(const Inspection& found) {
                   "tier", "slot", "checksum");
     out += row;
     for (const InspectedState& state : found.states) {
-      std::snprintf(row, sizeof row, "%14lld %22s %12llu %8s %6lld  %s\n",
+      std::snprintf(row, sizeof row, "%14lld %22s %12llu %8s %6lld  %s%s\n",
                     static_cast<long long>(state.step),
                     std::isnan(state.time) ? "-" : number(state.time).c_str(),
                     static_cast<unsigned long long>(state.bytes), "disk",
-                    static_cast<long long>(state.slot), word(state.integrity));
+                    static_cast<long long>(state.slot), word(state.integrity),
+                    state.packed ? ", packed" : "");
       out += row;
     }
   }
@@ -252,6 +253,7 @@ std::string json(const Inspection& found) {
   for (const InspectedState& state : found.states) {
     items.push_back("{\"step\": " + std::to_string(state.step) + ", \"time\": " +
                     number(state.time) + ", \"bytes\": " + std::to_string(state.bytes) +
+                    ", \"packed\": " + (state.packed ? "true" : "false") +
                     ", \"tier\": \"disk\", \"slot\": " + std::to_string(state.slot) +
                     ", \"row\": " + std::to_string(state.row) +
                     ", \"checksum\": " + quoted(word(state.integrity)) + "}");

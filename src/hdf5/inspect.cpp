@@ -84,7 +84,8 @@ void look_at_container(const std::string& path, const std::string& log_path,
   }
   auto states = detail::find_states(store, out.slots, limit, reading);
   for (const FoundRow& row : states.states) {
-    out.states.push_back({row.header.step, row.header.time, row.header.bytes, row.header.slot,
+    out.states.push_back({row.header.step, row.header.time, row.header.bytes,
+                          row.header.kind == detail::RowHeader::packed_state, row.header.slot,
                           row.row, integrity_of(row)});
   }
   name(path, states.damage, out);

@@ -25,10 +25,13 @@
 #include "costate/schedule/revolve.hpp"
 #include "costate/sweep/run.hpp"
 #include "support/catch.hpp"
+#include "support/interrupted.hpp"
 #include "support/temp_folder.hpp"
 #include "support/work_w1.hpp"
 
 using namespace costate;
+using costate::test::options_for;
+using costate::test::Setting;
 using costate::test::TempFolder;
 using costate::test::W1;
 
@@ -47,10 +50,9 @@ class Described final : public W1 {
   }
 };
 
-RunOptions options_for(const std::string& directory, bool keep = false) {
+RunOptions plain_options(const std::string& directory) {
   const RunSpec store = run_directory({.directory = directory,
                                        .capacity = 36_KiB + 9 * 8256 + 2 * 8192,
-                                       .keep = keep,
                                        .io_threads = 0,
                                        .buffers = 1,
                                        .durability = Durability::none});
@@ -64,7 +66,7 @@ RunOptions options_for(const std::string& directory, bool keep = false) {
 
 RunResult run_until(const std::string& directory, int asked) {
   Described model(size);
-  RunOptions options = options_for(directory);
+  RunOptions options = plain_options(directory);
   options.stop_when = [&asked] { return --asked < 0; };
   return run_or_resume(model, options);
 }
@@ -223,7 +225,7 @@ TEST_CASE("A stopped run tells where it is, in both sweeps", "[hdf5][inspect][un
 TEST_CASE("A run at work is looked at without being disturbed", "[hdf5][inspect][property]") {
   const TempFolder folder;
   Described model(size);
-  RunOptions options = options_for(folder.path());
+  RunOptions options = plain_options(folder.path());
   options.safety_every = 0;
   int looks = 0;
   options.stop_when = [&] {
@@ -238,6 +240,26 @@ TEST_CASE("A run at work is looked at without being disturbed", "[hdf5][inspect]
   W1 whole(size);
   sweep(whole);
   CHECK(model.bits() == whole.bits());
+}
+
+TEST_CASE("Packed checkpoints are told, and verified as they lie there", "[hdf5][inspect][unit]") {
+  const TempFolder folder;
+  constexpr std::size_t large = 35 * 120;
+  W1 model(large);
+  const bool packed = GENERATE(true, false);
+  const Setting setting{.directory = folder.path(), .packed = packed};
+  RunOptions options = options_for(setting, model);
+  int left = 40;
+  options.stop_when = [&left] { return --left < 0; };
+  REQUIRE_FALSE(run_or_resume(model, options).finished);
+  const Inspection found = inspect(folder.path(), {.verify = true});
+  CHECK(found.damage.empty());
+  REQUIRE_FALSE(found.states.empty());
+  for (const InspectedState& state : found.states) {
+    CHECK(state.packed == packed);
+    CHECK(state.integrity == Integrity::whole);
+    if (!packed) CHECK(state.bytes == 8 * large);
+  }
 }
 
 TEST_CASE("Looking changes nothing", "[hdf5][inspect][property]") {

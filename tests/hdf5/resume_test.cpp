@@ -184,6 +184,43 @@ TEMPLATE_TEST_CASE("Killed inside writes, also half done ones", "[hdf5][run][fau
   }
 }
 
+TEST_CASE("Killed inside writes of compressed checkpoints", "[hdf5][run][fault]") {
+  // Larger states, for else all of them fit into what the compressors need.
+  constexpr std::size_t large = 35 * 120;
+  W1 whole(large);
+  sweep(whole);
+  std::mt19937 random(8);
+  for (int i = 0; i < std::max(4, kills / 10); ++i) {
+    const TempFolder folder;
+    FaultyFiles files;
+    const Setting setting{.directory = folder.path(),
+                          .threads = i % 3,
+                          .safety_every = 0,
+                          .files = &files,
+                          .packed = true};
+    CAPTURE(i);
+    files.fault = FaultyFiles::Fault::torn_write_kill;
+    bool packed = false;
+    for (int death = 0; death < 3; ++death) {
+      files.at = 20 + static_cast<long>(random() % 700);
+      files.operations = 0;
+      in_child([&] {
+        W1 model(large);
+        run_or_resume(model, options_for(setting, model));
+      });
+      if (!std::filesystem::exists(folder.path() + "/states.h5")) continue;
+      for (const InspectedState& state : inspect(folder.path(), {.verify = true}).states) {
+        packed = packed || state.packed;
+      }
+    }
+    CHECK(packed);
+    files.fault = FaultyFiles::Fault::none;
+    W1 model(large);
+    CHECK(run_or_resume(model, options_for(setting, model)).finished);
+    CHECK(model.bits() == whole.bits());
+  }
+}
+
 TEMPLATE_TEST_CASE("Killed while it resumes, at every operation in turn", "[hdf5][run][fault]", W1,
                    AdaptiveDecay) {
   const TempFolder made;

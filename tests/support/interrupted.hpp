@@ -24,6 +24,7 @@ struct Setting {
   double safety_every = 0;
   FileSystem* files = nullptr;
   std::string identity = "test";
+  bool packed = false;
 };
 
 // Room for so many slots, some spare rows, two records, and what HDF5 needs.
@@ -39,12 +40,14 @@ template <typename Model>
 RunOptions options_for(const Setting& s, const Model& model) {
   const std::size_t bytes = model.state_bytes();
   const int buffers = s.threads == 0 ? 1 : 4;
-  const RunSpec store = run_directory({.directory = s.directory,
-                                       .capacity = capacity_for(s, model),
-                                       .io_threads = s.threads,
-                                       .buffers = buffers,
-                                       .durability = Durability::none,
-                                       .files = s.files});
+  const RunSpec store = run_directory(
+      {.directory = s.directory,
+       .capacity = capacity_for(s, model),
+       .io_threads = s.threads,
+       .buffers = buffers,
+       .durability = Durability::none,
+       .compression = {.codec = s.packed ? Compression::Codec::zstd : Compression::Codec::none},
+       .files = s.files});
   const std::size_t record = 8 + (bytes + 7) / 8 * 8 + model.progress_bytes();
   return {.store = store,
           .identity = s.identity,

@@ -22,7 +22,8 @@ enum class Integrity : unsigned char { unchecked, whole, damaged };
 struct InspectedState {
   Step step;
   double time;  ///< NaN: not known
-  Bytes bytes;
+  Bytes bytes;  ///< as it lies there
+  bool packed;  ///< compressed (compression.hpp)
   Slot slot;
   Slot row;  ///< of `/states`
   Integrity integrity;
