@@ -83,7 +83,7 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
       throw InvalidArgument("a hierarchical plan is made for at most " +
                             std::to_string(most_planned) + " steps, not " + std::to_string(n));
     }
-    if (effort < 1 && length * columns > most_columns * effort) {
+    if (effort < 1 && length * (columns + 4) > most_columns * effort) {
       throw InvalidArgument("a hierarchical plan takes too long to make");
     }
     const auto longest = static_cast<Step>(std::sqrt(2 * quick * effort / columns));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "costate/core/error.hpp"
@@ -201,24 +202,34 @@ Plan choose_with(const Costs& costs, Step n, double effort) {
     first_alone.tiers[i].slots = 0;
     first_alone.tiers[i].bytes = 0;
   }
-  Plan best = plan_revolve(even, n);
-  double bound = best.lower_bound;
+  std::optional<Plan> best;
+  std::string why;  // nothing applies
+  double bound = 0;
   const auto compare = [&](auto&& made, bool bounds) {
     try {
       Plan other = made();
       if (bounds) bound = std::max(bound, other.lower_bound);
       const bool fits = !other.counts.is_saturated();
-      if (fits && (other.cost < best.cost || best.counts.is_saturated())) best = std::move(other);
-    } catch (const InvalidArgument&) {
-      // It does not apply.
+      if (!best || (fits && (other.cost < best->cost || best->counts.is_saturated()))) {
+        best = std::move(other);
+      }
+    } catch (const InvalidArgument& error) {
+      if (why.empty()) why = error.what();
     }
   };
-  compare([&] { return multistage(even, n); }, true);
+  compare([&] { return plan_revolve(even, n); }, true);
+  Slot slots = 0;
+  for (const TierSlots& tier : rooms(even)) slots = saturating_add(slots, tier.slots);
+  constexpr double counted = 5e6;  // slots that multistage counts one by one in a second
+  if (static_cast<double>(std::min(slots, n)) <= counted * effort) {
+    compare([&] { return multistage(even, n); }, true);
+  }
   compare([&] { return plan_revolve(first_alone, n); }, false);  // its bound is for one tier
   compare([&] { return periodic_disk(even, n); }, true);
   compare([&] { return hierarchical_plan(even, n, effort); }, true);
-  best.lower_bound = std::min(bound, best.cost);
-  return best;
+  if (!best) throw InvalidArgument(why);
+  best->lower_bound = std::min(bound, best->cost);
+  return std::move(*best);
 }
 
 // Room in the first tier, from one slot up.

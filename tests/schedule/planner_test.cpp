@@ -118,6 +118,9 @@ TEST_CASE("What is planned at once is near what is chosen at leisure, and made a
   costs.tiers = {{.slots = 1000}, {.name = "disk", .slots = 100'000, .write = 3, .read = 3}};
   const Plan plan = choose_at_once(costs, 1'000'000'000);
   CHECK(plan.counts.steps == 1'000'000'000);
+  // More slots than revolve counts one by one: the memory alone will do.
+  costs.tiers = {{.slots = 20'000'000}, {.name = "disk", .slots = 20'000'000, .write = 3}};
+  CHECK(choose_at_once(costs, 1'000'000'000).counts.tiers[0].peak == 20'000'000);
   costs.tiers = {{.slots = 0}};
   CHECK_THROWS_AS(choose_at_once(costs, 2), InvalidArgument);
 }
