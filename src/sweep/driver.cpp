@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "costate/schedule/planner.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/storage/memory_tier.hpp"
+#include "costate/storage/stacked.hpp"
 
 namespace costate::detail {
 namespace {
@@ -35,17 +37,25 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Count
     return *options.schedule;
   }
   const std::vector<TierSlots> tiers = tiers_of(layout, options);
-  if (n == unknown) return tiers.size() == 1 ? online(layout.memory_slots) : online_thinned(tiers);
+  if (n == unknown) {
+    if (tiers.size() == 1) return online(layout.memory_slots);
+    // To these rules all disks are one.
+    return online_thinned({tiers[0], {tiers[1].name, layout.disk_slots()}});
+  }
   if (tiers.size() == 1) {
     predicted = revolve_counts(n, tiers);
     return revolve(n, tiers);
   }
   Costs costs;
-  costs.tiers = {{.name = tiers[0].name, .slots = tiers[0].slots},
-                 {.name = tiers[1].name,
-                  .slots = tiers[1].slots,
-                  .write = options.budget.disk_costs.write,
-                  .read = options.budget.disk_costs.read}};
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const Budget& budget = options.budget;
+    TransferCosts transfer = i == 0 ? TransferCosts{0, 0} : budget.disk_costs;
+    if (i > 1 && i - 2 < budget.lower_costs.size()) transfer = budget.lower_costs[i - 2];
+    costs.tiers.push_back({.name = tiers[i].name,
+                           .slots = tiers[i].slots,
+                           .write = transfer.write,
+                           .read = transfer.read});
+  }
   Plan plan = choose_at_once(costs, n);
   predicted = std::move(plan.counts);
   return std::move(plan.schedule);
@@ -85,10 +95,13 @@ Driver::Driver(Stepper& stepper, const SweepOptions& options, const Layout& layo
 
 void Driver::set_up_tiers() {
   tiers_.push_back(&memory_);
-  if (layout_.disk_slots == 0) return;
+  if (layout_.disks.empty()) return;
   tiers_.push_back(run_ != nullptr ? &run_->store.tier() : nullptr);
   // What a schedule of known length has slots for it uses for certain.
-  if (n_ != unknown && !options_.schedule && schedule_.tiers()[1].slots > 0) tier(1);
+  const auto& planned = schedule_.tiers();
+  const bool used = std::any_of(planned.begin() + 1, planned.end(),
+                                [](const TierSlots& tier) { return tier.slots > 0; });
+  if (n_ != unknown && !options_.schedule && used) tier(1);
 }
 
 void Driver::run() {
@@ -110,8 +123,9 @@ Report Driver::report() {
   report_.tiers.clear();
   for (const Tier* tier : tiers_) {
     if (tier == nullptr) continue;
-    report_.tiers.push_back(tier->use());
-    if (tier != &memory_) report_.tiers.back().seconds = disk_seconds_;
+    const std::size_t first = report_.tiers.size();
+    tier->report_to(report_.tiers);
+    if (tier != &memory_) report_.tiers[first].seconds = disk_seconds_;
   }
   if (layout_.spare_row) report_.memory_peak += memory_.use().peak;
   report_.forward_seconds = meter_.seconds(Meter::forward);
@@ -498,22 +512,38 @@ Driver::Place Driver::place(Slot slot) {
     return {&memory_, slot, layout_.memory_slots - slot};
   }
   const std::size_t i = schedule_.tier_of(slot);
-  for (std::size_t below = 0; below < i; ++below) slot -= schedule_.tiers()[below].slots;
-  return {&tier(i), slot, schedule_.tiers()[i].slots - slot};
+  for (std::size_t above = 0; above < i; ++above) slot -= schedule_.tiers()[above].slots;
+  const Slot left = schedule_.tiers()[i].slots - slot;
+  if (i == 0) return {&memory_, slot, left};
+  return {&tier(1), disk_start(i) + slot, left};
+}
+
+// The disks are one tier to the driver; where the schedule's tier i begins there.
+Slot Driver::disk_start(std::size_t i) const {
+  return std::accumulate(layout_.disks.begin(),
+                         layout_.disks.begin() + static_cast<std::ptrdiff_t>(i) - 1, Slot{0});
 }
 
 void Driver::look_ahead() {
   if (tiers_.size() > 1 && tiers_[1] != nullptr && n_ != unknown) {
     looking_ = true;
-    ahead_.start(schedule_, *tiers_[1], schedule_.tiers()[0].slots);
+    std::vector<Slot> starts;
+    for (std::size_t i = 1; i < schedule_.tiers().size(); ++i) starts.push_back(disk_start(i));
+    ahead_.start(schedule_, *tiers_[1], std::move(starts));
   }
 }
 
 Tier& Driver::tier(std::size_t i) {
   if (tiers_[i] == nullptr) {
-    disk_ =
-        options_.budget.disk->make(layout_.row_bytes, layout_.disk_slots,
-                                   layout_.varying ? std::vector<StateField>{} : stepper_.fields());
+    const auto fields = layout_.varying ? std::vector<StateField>{} : stepper_.fields();
+    std::vector<std::unique_ptr<Tier>> parts;
+    for (std::size_t part = 0; part < layout_.disks.size(); ++part) {
+      if (layout_.disks[part] == 0) continue;
+      const TierFactory& disk = *options_.budget.disk->parts()[part];
+      parts.push_back(disk.make(layout_.row_bytes, layout_.disks[part], fields));
+    }
+    disk_ = parts.size() == 1 ? std::move(parts.front())
+                              : std::make_unique<StackedTier>(std::move(parts));
     tiers_[i] = disk_.get();
   }
   if (i == 1 && !looking_) look_ahead();

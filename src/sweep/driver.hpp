@@ -92,6 +92,7 @@ class Driver {
     Slot left;  // slots of the tier from here on
   };
   Place place(Slot slot);
+  [[nodiscard]] Slot disk_start(std::size_t i) const;
   [[nodiscard]] Meter::Clock::time_point disk_begin(const Tier& tier) const;
   void disk_end(const Tier& tier, Meter::Clock::time_point begun);
   void look_ahead();

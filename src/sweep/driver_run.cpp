@@ -111,7 +111,7 @@ Slot Driver::keep_start(ResumePoint& point) {
     const auto taken = [&](const Stored& stored) { return stored.slot == slot; };
     while (std::any_of(point.stored.begin(), point.stored.end(), taken)) ++slot;
   }
-  if (slot >= layout_.memory_slots + layout_.disk_slots) {
+  if (slot >= layout_.memory_slots + layout_.disk_slots()) {
     // All slots are taken: the highest checkpoint makes room.
     const auto highest =
         std::max_element(point.stored.begin(), point.stored.end(),

@@ -42,21 +42,39 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
     layout.fixed += static_cast<Bytes>(layout.hashes) * Guard::bytes_per_step();
   }
 
+  const std::vector<const TierFactory*> disks =
+      options.budget.disk ? options.budget.disk->parts() : std::vector<const TierFactory*>{};
+  // Slots of each disk, the upper ones first, up to a number; and the memory that they need.
+  const auto use_disks = [&](Layout& of, Slot most) {
+    of.disks.clear();
+    for (const TierFactory* disk : disks) {
+      const Slot here = std::min(disk->slots(of.row_bytes), most);
+      of.disks.push_back(here);
+      if (here > 0) of.fixed += disk->memory_bytes(of.row_bytes, here);
+      most -= here;
+    }
+    while (!of.disks.empty() && of.disks.back() == 0) of.disks.pop_back();
+  };
+
   if (options.schedule) {
     const auto& tiers = options.schedule->tiers();
-    if (tiers.size() > 2 || (tiers.size() == 2 && tiers[1].slots > 0 && !options.budget.disk)) {
-      throw InvalidArgument("the schedule has more tiers than the budget");
-    }
     layout.memory_slots = tiers[0].slots;
-    layout.disk_slots = tiers.size() == 2 ? tiers[1].slots : 0;
-    if (layout.disk_slots > 0) {
-      const Slot room = options.budget.disk->slots(layout.row_bytes);
-      if (room < layout.disk_slots) {
-        throw InvalidArgument("the schedule uses " + std::to_string(layout.disk_slots) +
+    for (std::size_t i = 1; i < tiers.size(); ++i) {
+      if (i > disks.size() && tiers[i].slots > 0) {
+        throw InvalidArgument("the schedule has more tiers than the budget");
+      }
+      if (i > disks.size()) continue;
+      const Slot room = disks[i - 1]->slots(layout.row_bytes);
+      if (room < tiers[i].slots) {
+        throw InvalidArgument("the schedule uses " + std::to_string(tiers[i].slots) +
                               " slots on disk, the budget has " + std::to_string(room));
       }
-      layout.fixed += options.budget.disk->memory_bytes(layout.row_bytes, layout.disk_slots);
+      layout.disks.push_back(tiers[i].slots);
+      if (tiers[i].slots > 0) {
+        layout.fixed += disks[i - 1]->memory_bytes(layout.row_bytes, tiers[i].slots);
+      }
     }
+    if (layout.disk_slots() == 0) layout.disks.clear();
     // No more states than steps are ever kept, however many slots there are.
     const Slot kept = n == unknown ? layout.memory_slots : std::min(layout.memory_slots, n);
     const Bytes least = layout.fixed + static_cast<Bytes>(kept) * slot;
@@ -71,17 +89,17 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
   layout.memory_slots = std::min(wanted, fit(layout.fixed));
   if (layout.memory_slots == wanted) return layout;
 
-  if (options.budget.disk) {
+  if (!disks.empty()) {
     Layout with = layout;
-    const Slot room = options.budget.disk->slots(layout.row_bytes);
-    with.disk_slots = std::min(room, wanted);
-    with.fixed += options.budget.disk->memory_bytes(layout.row_bytes, with.disk_slots);
+    use_disks(with, wanted);
     with.memory_slots = std::min(wanted, fit(with.fixed));
-    if (with.memory_slots >= 0 && with.disk_slots > 0) {
-      with.disk_slots = std::min(with.disk_slots, wanted - with.memory_slots);
-      return with;
+    if (with.memory_slots >= 0 && with.disk_slots() > 0) {
+      Layout out = layout;
+      use_disks(out, std::min(with.disk_slots(), wanted - with.memory_slots));
+      out.memory_slots = with.memory_slots;
+      return out;
     }
-    if (layout.memory_slots < 1 && room > 0) {
+    if (layout.memory_slots < 1 && with.disk_slots() > 0) {
       refuse(budget, std::min(with.fixed, layout.fixed + slot), "the buffers that a sweep needs");
     }
   }
@@ -95,7 +113,11 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
 
 std::vector<TierSlots> tiers_of(const Layout& layout, const SweepOptions& options) {
   std::vector<TierSlots> tiers = {{"memory", layout.memory_slots}};
-  if (layout.disk_slots > 0) tiers.push_back({options.budget.disk->name(), layout.disk_slots});
+  for (std::size_t i = 0; i < layout.disks.size(); ++i) {
+    std::string name = options.budget.disk->parts()[i]->name();
+    if (i > 0) name += " " + std::to_string(i + 1);
+    tiers.push_back({std::move(name), layout.disks[i]});
+  }
   return tiers;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "costate/core/bytes.hpp"
@@ -16,10 +17,14 @@ struct Layout {
   std::size_t row_bytes = 0;  ///< the largest state
   bool varying = false;       ///< states differ in size
   Slot memory_slots = 0;      ///< tier 0
-  Slot disk_slots = 0;        ///< tier 1
+  std::vector<Slot> disks;    ///< slots of the tiers below, empty if none is needed
   bool spare_row = false;     ///< room for x_{n-1} at the turn, and for hashing
   Step hashes = 0;            ///< indices that the every_step guard has room for
   Bytes fixed = 0;            ///< spare row, hashes and buffers
+
+  [[nodiscard]] Slot disk_slots() const noexcept {
+    return std::accumulate(disks.begin(), disks.end(), Slot{0});
+  }
 };
 
 /// Divides the budget. Memory first: of a run of known length only as many slots as it can use.

@@ -1,15 +1,16 @@
 #include "look_ahead.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace costate::detail {
 
-void LookAhead::start(const Schedule& schedule, Tier& disk, Slot first) {
+void LookAhead::start(const Schedule& schedule, Tier& disk, std::vector<Slot> starts) {
   depth_ = std::min(disk.prefetch_depth(), static_cast<int>(hints_.size()));
   if (depth_ == 0) return;
   schedule_.emplace(schedule);
   disk_ = &disk;
-  first_ = first;
+  starts_ = std::move(starts);
   run_ = Command{};
   between_ = 0;
   waiting_ = 0;
@@ -34,13 +35,15 @@ void LookAhead::go_on() {
       at = run_.from;
       slot = run_.slot;
     }
-    if (slot < first_) continue;
+    const std::size_t tier = schedule_->tier_of(slot);
+    if (tier == 0) continue;
+    for (std::size_t above = 0; above < tier; ++above) slot -= schedule_->tiers()[above].slots;
     ++between_;
     if (waiting_ == static_cast<int>(hints_.size())) {  // the oldest has been overtaken
       std::move(hints_.begin() + 1, hints_.end(), hints_.begin());
       --waiting_;
     }
-    hints_[static_cast<std::size_t>(waiting_++)] = {slot - first_, at};
+    hints_[static_cast<std::size_t>(waiting_++)] = {starts_[tier - 1] + slot, at};
   }
   offer_again();
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "costate/core/step.hpp"
 #include "costate/schedule/schedule.hpp"
@@ -13,8 +14,8 @@ namespace costate::detail {
 /// will be loaded next.
 class LookAhead {
  public:
-  /// @param first  the disk's first slot
-  void start(const Schedule& schedule, Tier& disk, Slot first);
+  /// @param starts  where the tiers of the schedule below the memory begin on the disk
+  void start(const Schedule& schedule, Tier& disk, std::vector<Slot> starts);
 
   /// The driver has loaded a checkpoint from the disk.
   void loaded() {
@@ -38,7 +39,7 @@ class LookAhead {
 
   std::optional<Schedule> schedule_;
   Tier* disk_ = nullptr;
-  Slot first_ = 0;
+  std::vector<Slot> starts_;
   Command run_{};  // an unwind that is looked through step by step
   int depth_ = 0;
   int between_ = 0;  // loads from the disk between the driver and the end of what was seen

@@ -48,20 +48,19 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
   }
   if (!(options.safety_every >= 0)) throw InvalidArgument("safety_every is negative");
   const std::size_t record_bytes = detail::Driver::record_bytes(stepper);
-  const SweepOptions sweeping{
-      .budget = {.memory = options.memory,
-                 .disk = options.store.disk(record_bytes),
-                 .disk_costs = options.disk_costs},
-      .guard = options.guard,
-      .progress = options.progress,
-      .progress_interval = options.progress_interval};
+  const SweepOptions sweeping{.budget = {.memory = options.memory,
+                                         .disk = options.store.disk(record_bytes),
+                                         .disk_costs = options.disk_costs},
+                              .guard = options.guard,
+                              .progress = options.progress,
+                              .progress_interval = options.progress_interval};
   detail::Layout layout = detail::lay_out(stepper, stepper.steps(), sweeping, record_bytes);
   const auto store =
       options.store->open({.identity = options.identity,
                            .row_bytes = layout.row_bytes,
                            .record_bytes = record_bytes,
                            .log_bytes = stepper.step_log_bytes(),
-                           .slots = layout.disk_slots,
+                           .slots = layout.disk_slots(),
                            .fields = layout.varying ? std::vector<StateField>{} : stepper.fields(),
                            .memory = options.memory,
                            .memory_slots = layout.memory_slots});
@@ -73,7 +72,8 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
     out.damage = store->damage();
     return out;
   }
-  layout.disk_slots = store->slots();
+  layout.disks.clear();
+  if (store->slots() > 0) layout.disks.push_back(store->slots());
   if (const auto record = store->record()) {
     out.resumed = true;
     out.resumed_phase = record->phase;

@@ -32,6 +32,9 @@ class TierFactory {
   [[nodiscard]] virtual std::unique_ptr<Tier> make(
       std::size_t row_bytes, Slot slots, const std::vector<StateField>& fields = {}) const = 0;
 
+  /// The tiers of which this one consists, fastest first: itself, if it is simple.
+  [[nodiscard]] virtual std::vector<const TierFactory*> parts() const { return {this}; }
+
  protected:
   TierFactory() = default;
   TierFactory(const TierFactory&) = default;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
@@ -40,6 +41,8 @@ class Tier {
 
   [[nodiscard]] virtual const TierUse& use() const noexcept = 0;
   [[nodiscard]] Slot slots() const noexcept { return use().slots; }
+  /// Adds `use()` of every tier that this one consists of.
+  virtual void report_to(std::vector<TierUse>& out) const { out.push_back(use()); }
 
   /// Begins to write index `at` to the empty slot: a place for `bytes` bytes, aligned to 8, valid
   /// until `commit`. Nothing counts as stored before `commit`.

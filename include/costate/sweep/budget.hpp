@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
@@ -25,6 +26,8 @@ struct Budget {
   Bytes memory = 1_GiB;
   DiskSpec disk = {};              ///< used only if the memory does not hold all states of the run
   TransferCosts disk_costs = {};   ///< what planning for the disk reckons with
+  std::vector<TransferCosts> lower_costs = {};  ///< the same of the disks below the first, if it is
+                                                ///< `stacked`; by default the first one's
   Workspace* workspace = nullptr;  ///< memory to use again from sweep to sweep; see pool.hpp
 };
 
