@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "coarse_rule.hpp"
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
@@ -72,25 +73,34 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   const auto length = static_cast<double>(n);
   std::shared_ptr<const TierRule> rule;
   double lower_bound = 0;
-  const bool proven = ordered(levels);
+  bool bounded = ordered(levels);  // the tables bound the cost from below
   const bool complete = length * length * columns / 2 <= affordable / 2 * effort;
   if (levels.size() == 1 && levels[0].write == 0) {
     rule = std::make_shared<TierTables>(levels, costs.step, 1);  // binomial: no tables are needed
   } else if (complete) {
     rule = std::make_shared<TierTables>(levels, costs.step, std::max<Step>(n, 1));
   } else {
-    if (n > most_planned) {
-      throw InvalidArgument("a hierarchical plan is made for at most " +
-                            std::to_string(most_planned) + " steps, not " + std::to_string(n));
-    }
-    if (effort < 1 && length * (columns + 4) > most_columns * effort) {
-      throw InvalidArgument("a hierarchical plan takes too long to make");
+    // Longer runs are planned by grains of steps, with less work.
+    const bool by_steps = effort >= 1 && n <= most_planned;
+    const double most = by_steps ? static_cast<double>(most_planned)
+                                 : std::floor(most_columns * std::min(effort, 0.1) / (columns + 4));
+    const auto grain = static_cast<Step>(std::ceil(length / std::max(most, 1.0)));
+    if (grain > 1 &&
+        (levels.size() < 2 || levels[0].write > 0 || levels.back().open() || most < 100)) {
+      throw InvalidArgument("a hierarchical plan of " + std::to_string(n) +
+                            " steps takes too long to make");
     }
     const auto longest = static_cast<Step>(std::sqrt(2 * quick * effort / columns));
-    auto bounds = std::make_shared<TierBounds>(
-        TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096)), n);
-    lower_bound = bounds->lower_bound(n);
-    rule = std::move(bounds);
+    const Step grains = (n - 1) / grain + 1;
+    TierBounds bounds(TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096), grain),
+                      grains);
+    if (grain == 1) {
+      lower_bound = bounds.lower_bound(n);
+      rule = std::make_shared<TierBounds>(std::move(bounds));
+    } else {
+      bounded = false;
+      rule = std::make_shared<CoarseRule>(std::move(bounds), grain);
+    }
   }
   const std::vector<TierSlots> tiers = rooms(costs);
   Counts counts = tiered_counts(*rule, n, tiers);
@@ -99,7 +109,7 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   Plan made{tiered_schedule("hierarchical", n, std::move(used), rule), std::move(counts)};
   made.cost = cost_of(made.counts, costs);
   made.fixed_cost = fixed_cost(costs, n);
-  made.lower_bound = !proven    ? least_cost(costs, n)
+  made.lower_bound = !bounded   ? least_cost(costs, n)
                      : complete ? made.cost
                                 : std::min(made.cost, lower_bound);
   return time.stop(std::move(made));

@@ -68,8 +68,7 @@ void TierBounds::fill(std::size_t k, Step n) {
   const Step exact = tables_.longest();
   if (k == 0 && binomial_bottom()) {
     // The truth itself, which is convex but for the tiny weight of the writes.
-    std::vector<double> costs = binomial_costs(n, std::min<Slot>(level.slots, n), tables_.step(),
-                                               tables_.write(0), level.read);
+    std::vector<double> costs = tables_.bottom_costs(n);
     if (levels_.size() == 1) {
       lower_bounds_ = std::move(costs);
     } else {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../../src/schedule/hierarchical_plan.hpp"
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
@@ -413,6 +414,32 @@ TEST_CASE("Long runs: a bound below, a plan above, and little between", "[schedu
     CHECK(plan.ratio() <= 1.02);
     const Counts counted = interpret(plan.schedule);
     CHECK(counted == plan.counts);
+  }
+}
+
+TEST_CASE("Planned by grains of steps, a run keeps its word and costs little more",
+          "[schedule][property]") {
+  std::mt19937 random(12);
+  const auto whole = [&random](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  for (int trial = 0; trial < 20; ++trial) {
+    Costs costs = two_tiers(whole(1, 8), whole(1, 30), whole(0, 40) / 4.0, whole(0, 40) / 4.0);
+    if (trial % 3 == 0) {
+      costs.tiers.push_back({.name = "tape",
+                             .slots = whole(1, 9),
+                             .write = costs.tiers[1].write + whole(0, 40),
+                             .read = costs.tiers[1].read + whole(0, 40)});
+    }
+    costs.step = whole(1, 8) / 4.0;
+    const Step n = whole(20'000, 60'000);
+    CAPTURE(trial, n);
+    // So little work that a grain is some dozen steps.
+    const Plan plan = hierarchical_plan(costs, n, 1e-4);
+    check_counted(plan, costs);
+    const Plan best = hierarchical(costs, n);
+    CHECK(plan.cost >= best.lower_bound);
+    CHECK(plan.lower_bound <= best.cost);
   }
 }
 

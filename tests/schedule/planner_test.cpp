@@ -141,10 +141,17 @@ TEST_CASE("Tapes are kept where they save more than states", "[schedule][golden]
 
 TEST_CASE("Very long runs are compared at once", "[schedule][unit]") {
   Costs costs;
-  costs.tiers = {{.slots = 20}, {.name = "disk", .slots = 100, .write = 1, .read = 1}};
+  costs.tiers = {{.slots = 20}, {.name = "disk", .slots = 100, .write = 5, .read = 5}};
   const Choice choice = choose(costs, 1'000'000'000'000);
   CHECK(choice.best().schedule.name() == "revolve");
-  CHECK(std::any_of(choice.unfit.begin(), choice.unfit.end(),
+  CHECK(choice.best().counts.steps == 1'000'000'000'000);
+  costs.tiers[1].slots = 16;
+  // By grains of steps.
+  CHECK(choose_at_once(costs, 100'000'000).schedule.name() == "hierarchical");
+  costs.tiers[1].slots = unbounded;
+  const Choice open = choose(costs, 1'000'000'000'000);
+  CHECK(open.best().schedule.name() == "periodic-disk");
+  CHECK(std::any_of(open.unfit.begin(), open.unfit.end(),
                     [](const Unfit& unfit) { return unfit.family == "hierarchical"; }));
 }
 

@@ -56,10 +56,10 @@ struct Choice {
 /// @throws InvalidArgument if the costs are not valid or no family applies
 [[nodiscard]] Choice choose(const Costs& costs, Step n, bool online = false);
 
-/// The cheapest plan that can be made at once, in some hundredths of a second at most for a million
-/// steps: of revolve, multistage, periodic-disk, and hierarchical unless its tables are large. The
-/// steps cost the same (weights are not looked at). What a sweep starts with; a pure function of its
-/// arguments.
+/// The cheapest plan that can be made at once, in one or two tenths of a second at most, whatever the
+/// number of steps: of revolve, multistage, periodic-disk and hierarchical, the last for long runs by
+/// grains of steps. The steps cost the same (weights are not looked at). What a sweep starts with; a
+/// pure function of its arguments.
 /// @throws InvalidArgument if the costs are not valid, or there is no slot for more than one step
 [[nodiscard]] Plan choose_at_once(const Costs& costs, Step n);
 
