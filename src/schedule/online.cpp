@@ -18,7 +18,8 @@ using Kind = Command::Kind;
 
 class Online final : public Generator {
  public:
-  Online(Slot slots, OnlineRule rule) : slots_(slots), rule_(rule) {}
+  Online(std::vector<TierSlots> tiers, Slot slots, OnlineRule rule)
+      : tiers_(std::move(tiers)), slots_(slots), rule_(rule) {}
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
     return std::make_unique<Online>(*this);
   }
@@ -53,8 +54,7 @@ class Online final : public Generator {
     SetReversal::Start start;
     start.steps = start.end = n;
     start.live = live;
-    const std::vector<TierSlots> tiers{{"memory", slots_}};
-    SlotPool pool(tiers);
+    SlotPool pool(tiers_);
     if (stage_ == Stage::dense) {
       if (n > 0) start.kept.push_back({0, std::min(saved_end, n), 0});
       if (saved_end > n) start.drops.push_back(n);
@@ -78,7 +78,8 @@ class Online final : public Generator {
     return {Kind::advance, Content::state, from, live_, 0};
   }
 
-  Slot slots_;
+  std::vector<TierSlots> tiers_;
+  Slot slots_;  // in all of them
   OnlineRule rule_;
   Stage stage_ = Stage::start;
   Step live_ = 0;               // the live index when the command given out last is carried out
@@ -90,10 +91,20 @@ class Online final : public Generator {
 }  // namespace
 
 Schedule online(Slot slots, OnlineRule rule) {
+  return online(std::vector<TierSlots>{{"memory", slots}}, rule);
+}
+
+Schedule online(std::vector<TierSlots> tiers, OnlineRule rule) {
+  Slot slots = 0;
+  for (TierSlots& tier : tiers) {
+    tier.slots = std::min(tier.slots, unbounded - slots);
+    slots += tier.slots;
+    if (tier.slots < 0) slots = tier.slots;
+  }
   if (slots < 1) {
     throw InvalidArgument("an online schedule needs at least 1 slot, not " + std::to_string(slots));
   }
-  return {"online", unknown, {{"memory", slots}}, std::make_unique<Online>(slots, rule)};
+  return {"online", unknown, tiers, std::make_unique<Online>(tiers, slots, rule)};
 }
 
 Schedule online(const Costs& costs) {

@@ -268,11 +268,7 @@ Schedule online_tiered(const Costs& costs) {
   if (tiers.size() != 2) {
     throw InvalidArgument("online_tiered() is for two tiers, not " + std::to_string(tiers.size()));
   }
-  if (tiers[0].slots < 2 || tiers[1].slots < 2) {
-    throw InvalidArgument("online_tiered() needs two slots in each tier; there are " +
-                          std::to_string(tiers[0].slots) + " and " +
-                          std::to_string(tiers[1].slots));
-  }
+  if (tiers[0].slots < 2 || tiers[1].slots < 2) return online(tiers).renamed("online-tiered");
   if (tiers[0].slots == unbounded) return online(unbounded);
   const std::vector<TierLevel> levels = {
       {0, tiers[0].slots, 0, 0},

@@ -14,7 +14,6 @@
 #include "costate/schedule/mixed.hpp"
 #include "costate/schedule/multistage.hpp"
 #include "costate/schedule/online.hpp"
-#include "costate/schedule/online_thinned.hpp"
 #include "costate/schedule/online_tiered.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/schedule/weighted.hpp"
@@ -89,10 +88,6 @@ Plan plan_online_tiered(const Costs& costs, Step n) {
   return plan_online_schedule(online_tiered(costs), costs, n);
 }
 
-Plan plan_thinned(const Costs& costs, Step n) {
-  return plan_online_schedule(online_thinned(rooms(costs)), costs, n);
-}
-
 using Make = Plan (*)(const Costs&, Step);
 struct Entry {
   Family family;
@@ -116,7 +111,6 @@ const std::vector<Entry>& entries() {
       {{"mixed", "states or tapes are kept, whichever saves more"}, plan_mixed, false, true},
       {{"online", "length unknown: nearly the least advances", true}, plan_online},
       {{"online-tiered", "length unknown: memory and disk", true}, plan_online_tiered},
-      {{"online-thinned", "length unknown: evenly thinned checkpoints", true}, plan_thinned},
   };
   return all;
 }

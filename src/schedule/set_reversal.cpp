@@ -30,8 +30,12 @@ std::size_t SlotPool::tier_of(Slot slot) const noexcept {
 }
 
 void SlotPool::claim_first(Slot count) {
-  tiers_.front().fresh = count;
   free_ -= count;
+  for (Tier& tier : tiers_) {
+    const Slot taken = std::min(count, tier.end - tier.fresh);
+    tier.fresh += taken;
+    count -= taken;
+  }
 }
 
 void SlotPool::claim(Slot slot) {

@@ -21,7 +21,7 @@ class SlotPool {
 
   /// Takes this slot. O(free slots); for setting up.
   void claim(Slot slot);
-  /// Takes the slots [0, count), all of the first tier, of an untouched pool.
+  /// Takes the slots [0, count) of an untouched pool.
   void claim_first(Slot count);
 
   [[nodiscard]] Slot free() const noexcept { return free_; }

@@ -9,7 +9,7 @@
 #include "costate/core/error.hpp"
 #include "costate/core/hash.hpp"
 #include "costate/schedule/online.hpp"
-#include "costate/schedule/online_thinned.hpp"
+#include "costate/schedule/online_tiered.hpp"
 #include "costate/schedule/planner.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/storage/memory_tier.hpp"
@@ -37,12 +37,8 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Count
     return *options.schedule;
   }
   const std::vector<TierSlots> tiers = tiers_of(layout, options);
-  if (n == unknown) {
-    if (tiers.size() == 1) return online(layout.memory_slots);
-    // To these rules all disks are one.
-    return online_thinned({tiers[0], {tiers[1].name, layout.disk_slots()}});
-  }
   if (tiers.size() == 1) {
+    if (n == unknown) return online(layout.memory_slots);
     predicted = revolve_counts(n, tiers);
     return revolve(n, tiers);
   }
@@ -55,6 +51,11 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Count
                            .slots = tiers[i].slots,
                            .write = transfer.write,
                            .read = transfer.read});
+  }
+  if (n == unknown) {  // for these rules all disks are one, at the cost of the first
+    costs.tiers.resize(2);
+    costs.tiers[1].slots = layout.disk_slots();
+    return online_tiered(costs);
   }
   Plan plan = choose_at_once(costs, n);
   predicted = std::move(plan.counts);

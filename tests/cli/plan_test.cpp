@@ -139,7 +139,7 @@ TEST_CASE("An unknown number of steps is told when it is reached", "[cli][golden
       "plan --steps 100 --memory-slots 4 --disk-slots 3 --disk-write 2 --disk-read 2 --online "
       "--json");
   CHECK(json_value(ran.output, "schedule") == "\"online-tiered\"");
-  ran = costate_command("plan --steps 3 --memory-slots 2 --schedule online-thinned --actions");
+  ran = costate_command("plan --steps 3 --memory-slots 2 --schedule online --actions");
   CHECK(ran.output.substr(ran.output.find("save")) ==
         "save 0 -> #0\nadvance 0 1\nsave 1 -> #1\nadvance 1 2\nrecord 2\nturn 3\nreverse 2\n"
         "load 1 <- #1\ndrop #1\nrecord 1\nreverse 1\nload 0 <- #0\ndrop #0\nrecord 0\n"

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/hierarchical.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/online.hpp"
 #include "support/catch.hpp"
 
 using namespace costate;
@@ -360,10 +362,21 @@ TEST_CASE("With many slots in memory the disk comes late", "[property]") {
   }
 }
 
+TEST_CASE("Tiers with room for less than two states are used as one", "[property]") {
+  for (const auto& [memory, disk] : {std::pair<Slot, Slot>{1, 4}, {0, 3}, {5, 1}, {2, 0}}) {
+    const Costs costs = memory_and_disk(memory, disk, 1);
+    for (Step n = 1; n <= 100; ++n) {
+      CAPTURE(memory, disk, n);
+      const Counts counts = interpret(online_tiered(costs), {.steps = n});
+      CHECK(counts.advances == interpret(online(memory + disk), {.steps = n}).advances);
+      CHECK(counts.tiers[0].peak <= memory);
+      CHECK(counts.tiers[1].peak <= disk);
+    }
+  }
+}
+
 TEST_CASE("Bad input of online_tiered is refused with a reason", "[unit]") {
-  CHECK_THROWS_WITH(online_tiered(memory_and_disk(1, 4, 1)),
-                    "online_tiered() needs two slots in each tier; there are 1 and 4");
-  CHECK_THROWS_AS(online_tiered(memory_and_disk(4, 1, 1)), InvalidArgument);
+  CHECK_THROWS_AS(online_tiered(memory_and_disk(0, 0, 1)), InvalidArgument);
   CHECK_THROWS_AS(online_tiered(memory_and_disk(4, 4, -1)), InvalidArgument);
   Costs one = memory_and_disk(4, 4, 1);
   one.tiers.pop_back();

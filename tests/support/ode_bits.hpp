@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "costate/costate.hpp"
-#include "costate/schedule/online_thinned.hpp"
+#include "costate/schedule/online.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "support/catch.hpp"
 #include "support/problems.hpp"
@@ -59,7 +59,7 @@ struct Room {
   [[nodiscard]] std::optional<Schedule> schedule(Step n) const {
     if (disk == 0) return std::nullopt;
     const std::vector<TierSlots> tiers{{"memory", memory}, {"disk", disk}};
-    return n == unknown ? online_thinned(tiers) : revolve(n, tiers);
+    return n == unknown ? online(tiers) : revolve(n, tiers);
   }
 };
 

@@ -9,7 +9,6 @@
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/interpreter.hpp"
-#include "costate/schedule/online_thinned.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/sweep/sweep.hpp"
 #include "support/catch.hpp"

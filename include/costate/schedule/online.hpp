@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "costate/core/step.hpp"
 #include "costate/schedule/costs.hpp"
 #include "costate/schedule/schedule.hpp"
@@ -56,6 +58,12 @@ enum class OnlineRule : unsigned char {
 /// @param slots  >= 1, `unbounded` keeps everything
 /// @throws InvalidArgument if there is no slot
 [[nodiscard]] Schedule online(Slot slots, OnlineRule rule = OnlineRule::few_writes);
+
+/// The same over several tiers, fastest first, whatever they cost: the lowest states lie in the
+/// fastest. For a tier too small for `online_tiered`, and for comparison.
+/// @throws InvalidArgument if there is no slot
+[[nodiscard]] Schedule online(std::vector<TierSlots> tiers,
+                              OnlineRule rule = OnlineRule::few_writes);
 
 /// The same with the rule chosen by the cost of a write: `fewest_advances` up to a tenth of a step.
 /// @param costs  exactly one tier

@@ -29,8 +29,9 @@
 
 namespace costate {
 
-/// @param costs  two tiers, the faster one first, each with at least two slots; weights, and what
-///               transfers to and from memory cost, are not looked at
+/// With less than two slots in one of the tiers it is `online` over both as one.
+/// @param costs  two tiers, the faster one first; weights, and what transfers to and from memory
+///               cost, are not looked at
 /// @throws InvalidArgument if the costs are not valid, or the tiers not as described
 [[nodiscard]] Schedule online_tiered(const Costs& costs);
 

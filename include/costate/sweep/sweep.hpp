@@ -37,9 +37,10 @@ struct SweepOptions {
 /// that of x_0, and what it accumulates is complete.
 ///
 /// If the number of steps is known, the schedule is the one with the fewest advances for the slots
-/// that the budget holds, with a disk the cheapest by `Budget::disk_costs` (`choose_at_once`); a run
-/// whose states all fit recomputes nothing. If it is not, states are kept online and the rest is
-/// planned when the end is reached. The result does not depend on the budget, bit for bit.
+/// that the budget holds, with a disk the cheapest by `Budget::disk_costs` (`choose_at_once`); a
+/// run whose states all fit recomputes nothing. If it is not, states are kept online (`online`,
+/// `online_tiered`) and the rest is planned when the end is reached. The result does not depend on
+/// the budget, bit for bit.
 ///
 /// A simulation that can step back is run to its end and then back, one step at a time, and nothing
 /// is stored; the guard compares states on the way back with hashes of the first pass, that of x_0
