@@ -32,9 +32,12 @@ double GapCosts::on_disk(Step l, Slot s) {
   const Step known = tables_->longest();
   if (l <= known) return tables_->kept(1, l, s);
   const double last = tables_->kept(1, known, s);
-  const double half = tables_->kept(1, known / 2, s);
-  const double power = std::log2(last / half) /
-                       std::log2(static_cast<double>(known) / static_cast<double>(known / 2));
+  powers_.resize(std::max(powers_.size(), static_cast<std::size_t>(s) + 1), 0);
+  double& power = powers_[static_cast<std::size_t>(s)];
+  if (power == 0) {
+    power = std::log2(last / tables_->kept(1, known / 2, s)) /
+            std::log2(static_cast<double>(known) / static_cast<double>(known / 2));
+  }
   return last * std::pow(static_cast<double>(l) / static_cast<double>(known), power);
 }
 

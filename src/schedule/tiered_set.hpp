@@ -42,11 +42,15 @@ class GapCosts {
   // P(1, l, s) of tier_tables.hpp: from tables that grow, and beyond what is affordable by a power
   // law.
   [[nodiscard]] double on_disk(Step l, Slot s);
-  void grow(Step longest) { tables_ = std::make_shared<TierTables>(levels_, 1.0, longest); }
+  void grow(Step longest) {
+    tables_ = std::make_shared<TierTables>(levels_, 1.0, longest);
+    powers_.clear();
+  }
 
   std::vector<TierLevel> levels_;
   Step longest_;
   std::shared_ptr<const TierTables> tables_;  // shared by copies; never changes
+  std::vector<double> powers_;                // of the power law, by slots; 0: not known yet
   std::shared_ptr<const NearTables> near_;
   BinomialTable table_;
 };

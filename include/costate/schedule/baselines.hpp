@@ -10,7 +10,7 @@
 namespace costate {
 
 /// Recursive halving: keep the state in the middle, reverse the second half, then the first. About
-/// n log2(n) / 2 advances in log2(n) + 1 slots; `revolve` needs fewer in as many.
+/// n log2(n) / 2 advances in log2(n) slots, rounded up; `revolve` needs fewer in as many.
 /// @throws InvalidArgument if the costs are not valid or no tier has the slots
 [[nodiscard]] Plan halving(const Costs& costs, Step n);
 

@@ -25,7 +25,7 @@
 /// mean 1.03, with 4 slots in memory or more. With two no method can have less than 1.13 to 1.16
 /// (schedule_online_tiered_test searches all of them); here it is up to 1.2.
 ///
-/// O(slots) time a step, some 30 µs with 8 slots in memory.
+/// O(slots) time a step, some 50 µs with 8 slots in memory.
 
 namespace costate {
 
