@@ -115,6 +115,7 @@ Step repetitions(Step l, Slot s) {
 Step binomial_advances(Step l, Slot s) {
   require_chain(l, s, 0);
   if (l <= 1) return 0;
+  if (s >= l - 1) return l - 1;  // all states fit; and s + 1 cannot overflow below
   // t grows by r with each step beyond beta(s, r-1), and t(beta(s, r-1), s) = s beta(s+1, r-2):
   // neither term is larger than the result.
   const Step r = repetitions(l, s);
