@@ -55,6 +55,7 @@ class DiskTier final : public Tier {
   void label(double time) override;
   std::span<const std::byte> read(Slot slot, Step at) override;
   void drop(Slot slot) override;
+  void flush() override;
   bool prefetch(Slot slot, Step at) override;
   [[nodiscard]] int prefetch_depth() const noexcept override;
 
@@ -67,8 +68,6 @@ class DiskTier final : public Tier {
   void retain(std::function<void()> need);
   /// Rows of dropped checkpoints of an index of at least `front` may be used again.
   void release(Step front);
-  /// Waits until everything is written.
-  void flush();
   [[nodiscard]] RowStore& store() noexcept { return *store_; }
 
  private:

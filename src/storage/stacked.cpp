@@ -120,6 +120,10 @@ void StackedTier::drop(Slot slot) {
   change(slot, [](const Place& where) { where.tier.drop(where.slot); });
 }
 
+void StackedTier::flush() {
+  for (const auto& part : parts_) part->flush();
+}
+
 bool StackedTier::prefetch(Slot slot, Step at) {
   if (slot < 0 || slot >= use_.slots) return true;
   const Place where = place(slot);

@@ -25,6 +25,7 @@ class StackedTier final : public Tier {
   void commit(Slot slot) override;
   std::span<const std::byte> read(Slot slot, Step at) override;
   void drop(Slot slot) override;
+  void flush() override;
   bool prefetch(Slot slot, Step at) override;
   [[nodiscard]] int prefetch_depth() const noexcept override;
 

@@ -64,6 +64,10 @@ class Tier {
   /// @throws ScheduleError if it is empty
   virtual void drop(Slot slot) = 0;
 
+  /// Waits until everything written so far has arrived.
+  /// @throws StorageError if something could not be written
+  virtual void flush() {}
+
   /// A hint: index `at` will be read from the slot soon. Nothing happens if the slot does not hold
   /// it. Returns false if there is no room for it now.
   virtual bool prefetch(Slot /*slot*/, Step /*at*/) { return true; }
