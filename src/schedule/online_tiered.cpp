@@ -27,10 +27,11 @@ constexpr Step most_waiting = 4096;  // steps that are looked ahead for one adva
 class OnlineTiered final : public Generator {
  public:
   // Costs in steps.
-  explicit OnlineTiered(std::vector<TierLevel> levels)
+  OnlineTiered(std::vector<TierLevel> levels, Step every)
       : levels_(std::move(levels)),
         memory_(levels_[0].slots),
-        stride_(std::max<Step>(1, memory_ / few)),
+        stride_(std::max<Step>(every, memory_ / few)),
+        tune_(every == 1 && memory_ <= tried),
         tuning_(std::make_shared<Tuning>()),
         next_disk_slot_(memory_) {}
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
@@ -146,7 +147,7 @@ class OnlineTiered final : public Generator {
   void begin_set(const std::vector<Stored>& states) {
     std::call_once(tuning_->once, [&] {
       GapCosts& costs = tuning_->costs.emplace(levels_);
-      if (memory_ <= tried) tuning_->weights = tuned(costs);
+      if (tune_) tuning_->weights = tuned(costs);
     });
     set_.emplace_back(*tuning_->costs, tuning_->weights, states);
     stage_ = Stage::later;
@@ -245,6 +246,7 @@ class OnlineTiered final : public Generator {
   std::vector<TierLevel> levels_;
   Slot memory_;
   Step stride_;  // at how many steps something may be done
+  bool tune_;    // it is worth the time
   std::shared_ptr<Tuning> tuning_;
   Stage stage_ = Stage::start;
   Step live_ = 0;
@@ -262,11 +264,15 @@ class OnlineTiered final : public Generator {
 
 }  // namespace
 
-Schedule online_tiered(const Costs& costs) {
+Schedule online_tiered(const Costs& costs, Step every) {
   check(costs, static_cast<Step>(costs.weights.size()));
   const std::vector<TierSlots> tiers = rooms(costs);
   if (tiers.size() != 2) {
     throw InvalidArgument("online_tiered() is for two tiers, not " + std::to_string(tiers.size()));
+  }
+  if (every < 1) {
+    throw InvalidArgument("online_tiered() decides at every n-th step, with n at least 1, not " +
+                          std::to_string(every));
   }
   if (tiers[0].slots < 2 || tiers[1].slots < 2) return online(tiers).renamed("online-tiered");
   if (tiers[0].slots == unbounded) return online(unbounded);
@@ -275,7 +281,7 @@ Schedule online_tiered(const Costs& costs) {
       {1, tiers[1].slots, costs.tiers[1].write / costs.step, costs.tiers[1].read / costs.step}};
   std::vector<TierSlots> used = tiers;
   if (used[1].slots == unbounded) used[1].slots = unbounded - used[0].slots;
-  return {"online-tiered", unknown, used, std::make_unique<OnlineTiered>(levels)};
+  return {"online-tiered", unknown, used, std::make_unique<OnlineTiered>(levels, every)};
 }
 
 }  // namespace costate

@@ -55,7 +55,11 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Count
   if (n == unknown) {  // for these rules all disks are one, at the cost of the first
     costs.tiers.resize(2);
     costs.tiers[1].slots = layout.disk_slots();
-    return online_tiered(costs);
+    // A decision takes some 50 µs, a step at least as long as streaming through the state does: of
+    // states of 4 MiB, a millisecond.
+    constexpr Step few = 4096;
+    const auto size = static_cast<Step>(std::max<std::size_t>(layout.row_bytes, 1));
+    return online_tiered(costs, std::clamp<Step>(static_cast<Step>(4_MiB) / size, 1, few));
   }
   Plan plan = choose_at_once(costs, n);
   predicted = std::move(plan.counts);

@@ -353,6 +353,29 @@ TEST_CASE("Online with memory and disk is valid at both doors, for any costs", "
   }
 }
 
+TEST_CASE("Decisions at every so many steps are as few, and the schedule is valid", "[property]") {
+  Costs costs;
+  costs.tiers = {{.name = "memory", .slots = 4},
+                 {.name = "disk", .slots = 12, .write = 1, .read = 1}};
+  for (const Step every : {1, 2, 7, 50, 4096}) {
+    for (const Step n : {1, 3, 5, 60, 333, 2000}) {
+      CAPTURE(every, n);
+      const Counts counts = interpret(online_tiered(costs, every), {.steps = n});
+      CHECK(counts.steps == n);
+      // The first pass looks at so many states, and each puts down two at most.
+      Schedule first = online_tiered(costs, every);
+      Step saves = 0;
+      Step at = 0;
+      for (Command c = first.next_command(); at < n; c = first.next_command()) {
+        if (c.kind == Command::Kind::save) ++saves;
+        if (c.kind == Command::Kind::advance || c.kind == Command::Kind::keep) at = c.to;
+      }
+      CHECK(saves <= 3 * (n / every + 1));
+    }
+  }
+  CHECK_THROWS_AS(online_tiered(costs, 0), InvalidArgument);
+}
+
 TEST_CASE("With many slots in memory the disk comes late", "[property]") {
   const Costs costs = memory_and_disk(70, 16, 1);
   FirstPass pass(online_tiered(costs));

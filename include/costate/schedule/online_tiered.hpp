@@ -32,7 +32,9 @@ namespace costate {
 /// With less than two slots in one of the tiers it is `online` over both as one.
 /// @param costs  two tiers, the faster one first; weights, and what transfers to and from memory
 ///               cost, are not looked at
+/// @param every  something is done at every so many steps only, and nothing is tried out: for steps
+///               that cost less than a decision does
 /// @throws InvalidArgument if the costs are not valid, or the tiers not as described
-[[nodiscard]] Schedule online_tiered(const Costs& costs);
+[[nodiscard]] Schedule online_tiered(const Costs& costs, Step every = 1);
 
 }  // namespace costate
