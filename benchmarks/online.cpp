@@ -1,6 +1,7 @@
 // How far online schedules are from knowing the number of steps: worst and mean ratio of advances
-// over all n up to 100000 and writes per step, one tier; ratio of costs to the hierarchical plan
-// over n up to 3000, memory and disk. Whole numbers are counted, so the figures have no noise.
+// over all n up to 100000 and writes per step, one tier; the same with right and wrong guesses of
+// n; ratio of costs to the hierarchical plan over n up to 3000, memory and disk. Whole numbers are
+// counted, so the figures have no noise.
 
 #include "costate/schedule/online.hpp"
 
@@ -26,21 +27,26 @@ namespace {
 
 using namespace costate;
 
-void one_tier(Slot slots, OnlineRule rule) {
-  constexpr Step longest = 100'000;
-  Schedule schedule = online(slots, rule);
-  std::map<Step, Slot> set;  // index -> slot
-  Step live = 0;
-  Step writes = 0;
+struct OneTier {
   double worst = 1;
   Step worst_n = 0;
+  double mean = 0;
+  double at_guess = 0;
+  Step writes = 0;
+};
+
+// Ratios of advances to the offline optimum over n = 2 … longest.
+OneTier one_tier(Schedule schedule, Slot slots, Step longest, Step guess) {
+  std::map<Step, Slot> set;  // index -> slot
+  Step live = 0;
+  OneTier result;
   double sum = 0;
   for (Step n = 2; n <= longest; ++n) {
     while (live < n - 1) {
       const auto action = schedule.next();
       if (const auto* save = std::get_if<Save>(&*action)) {
         set[save->at] = save->slot;
-        ++writes;
+        ++result.writes;
       } else if (const auto* drop = std::get_if<Drop>(&*action)) {
         for (auto it = set.begin(); it != set.end(); ++it) {
           if (it->second == drop->slot) {
@@ -62,16 +68,63 @@ void one_tier(Slot slots, OnlineRule rule) {
     const double ratio =
         static_cast<double>(advances) / static_cast<double>(binomial_advances(n, slots));
     sum += ratio;
-    if (ratio > worst) {
-      worst = ratio;
-      worst_n = n;
+    if (n == guess) result.at_guess = ratio;
+    if (ratio > result.worst) {
+      result.worst = ratio;
+      result.worst_n = n;
     }
   }
+  result.mean = sum / static_cast<double>(longest - 1);
+  return result;
+}
+
+void without_guess(Slot slots, OnlineRule rule) {
+  constexpr Step longest = 100'000;
+  const OneTier r = one_tier(online(slots, rule), slots, longest, unknown);
   std::printf("%-16s %5lld %9.4f %9lld %9.5f %11.4f\n",
               rule == OnlineRule::few_writes ? "few_writes" : "fewest_advances",
-              static_cast<long long>(slots), worst, static_cast<long long>(worst_n),
-              sum / static_cast<double>(longest - 1),
-              static_cast<double>(writes) / static_cast<double>(longest));
+              static_cast<long long>(slots), r.worst, static_cast<long long>(r.worst_n), r.mean,
+              static_cast<double>(r.writes) / static_cast<double>(longest));
+}
+
+// Guesses from beta(c, 2) + 1 on, each about 3 % above the one before, n up to 2 guess + 50.
+void with_guess(Slot slots) {
+  constexpr Step longest = 30'000;
+  double right = 1;
+  double near = 1;
+  double worst = 1;
+  Step worst_guess = 0;
+  double mean = 0;
+  double slowest = 0;
+  int guesses = 0;
+  for (Step guess = beta(slots, 2) + 1; guess <= longest; guess += 1 + guess / 32) {
+    const OneTier r = one_tier(online(slots, guess), slots, 2 * guess + 50, guess);
+    right = std::max(right, r.at_guess);
+    mean += r.mean;
+    ++guesses;
+    if (r.worst > worst) {
+      worst = r.worst;
+      worst_guess = guess;
+    }
+    // Within 10 % of the guess, by running through the whole schedule.
+    for (const Step n :
+         {guess - guess / 10, guess - guess / 20, guess + guess / 20, guess + guess / 10}) {
+      const auto advances =
+          static_cast<double>(interpret(online(slots, guess), {.steps = n}).advances);
+      near = std::max(near, advances / static_cast<double>(binomial_advances(n, slots)));
+    }
+    // The choice among the best sets is made when the slots are full.
+    Schedule schedule = online(slots, guess);
+    schedule.next_command();
+    const auto start = std::chrono::steady_clock::now();
+    schedule.next_command();
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    slowest = std::max(slowest, time.count());
+  }
+  std::printf("%5lld %9d %9.4f %9.4f %9.4f %9lld %9.4f %12.1f\n", static_cast<long long>(slots),
+              guesses, right, near, worst, static_cast<long long>(worst_guess), mean / guesses,
+              1000 * slowest);
+  std::fflush(stdout);
 }
 
 // Follows the first pass of a schedule; its copies end it.
@@ -182,8 +235,11 @@ void times() {
 void run() {
   std::printf("rule             slots     worst      at n      mean writes/step\n");
   for (const OnlineRule rule : {OnlineRule::few_writes, OnlineRule::fewest_advances}) {
-    for (const Slot slots : {2, 4, 8, 16, 32, 64}) one_tier(slots, rule);
+    for (const Slot slots : {2, 4, 8, 16, 32, 64}) without_guess(slots, rule);
   }
+  std::printf("\nwith a guess; near: n within 10 %%; worst: n up to 2 guess + 50\n");
+  std::printf("slots   guesses     right      near     worst  at guess      mean   choosing/ms\n");
+  for (const Slot slots : {2, 3, 4, 6, 8, 16, 32, 64}) with_guess(slots);
   std::printf("\nmemory      disk    w=r     worst      mean\n");
   for (const Slot memory : {2, 3, 4, 8}) {
     for (const Slot disk : {Slot{4}, Slot{16}, Slot{64}, unbounded}) {

@@ -37,6 +37,10 @@ void add_plan(CLI::App& command, costate::cli::PlanOptions& options) {
   command.add_option("--schedule", options.schedule, "family of schedules, or auto: the cheapest")
       ->capture_default_str();
   command.add_flag("--online", options.online, "the number of steps is not known beforehand");
+  command
+      .add_option("--guess", options.guess,
+                  "what the number of steps is taken to be beforehand (needs --online)")
+      ->check(whole_number);
   command.add_option("--memory-slots", options.memory_slots,
                      "checkpoints that fit in memory, or unlimited");
   command.add_option("--memory", options.memory, "room in memory in bytes: 64MiB (needs --state)");

@@ -114,6 +114,14 @@ void check_online(const std::string& schedule) {
   }
 }
 
+void check_guess(const PlanOptions& options) {
+  if (!options.online) throw InvalidArgument("--guess needs --online");
+  const bool other = options.schedule != "auto" && options.schedule != "online";
+  if (other || options.compare || options.frontier) {
+    throw InvalidArgument("--guess is for the schedule online alone");
+  }
+}
+
 void run_frontier(const PlanOptions& options, const Costs& costs, std::FILE* out) {
   const auto points = frontier(costs, options.steps);
   const auto marks = classical(costs, options.steps);
@@ -129,12 +137,16 @@ void run_frontier(const PlanOptions& options, const Costs& costs, std::FILE* out
 
 void run_plan(const PlanOptions& options, std::FILE* out) {
   const Costs costs = costs_of(options);
+  const bool guessed = options.guess != unknown;
+  if (guessed) check_guess(options);
   if (options.frontier) return run_frontier(options, costs, out);
 
   if (options.online && options.schedule != "auto") check_online(options.schedule);
   const bool all = options.compare || options.schedule == "auto";
-  const Choice choice = all ? choose(costs, options.steps, options.online)
-                            : Choice{{plan(options.schedule, costs, options.steps)}, {}, ""};
+  const Choice choice = guessed
+                            ? Choice{{plan_guessed(costs, options.steps, options.guess)}, {}, ""}
+                        : all ? choose(costs, options.steps, options.online)
+                              : Choice{{plan(options.schedule, costs, options.steps)}, {}, ""};
   const Plan& made = choice.best();
   if (!options.svg.empty()) write_file(options.svg, draw_schedule(made, costs));
   if (options.compare) {

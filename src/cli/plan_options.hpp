@@ -11,6 +11,7 @@ struct PlanOptions {
   Step steps = 0;
   std::string schedule = "auto";
   bool online = false;
+  Step guess = unknown;
   std::string memory_slots;  ///< a number or "unlimited"
   std::string memory;        ///< bytes, "64MiB"
   std::string disk_slots;

@@ -8,6 +8,7 @@
 
 #include "costate/core/error.hpp"
 #include "online_set.hpp"
+#include "pinned.hpp"
 #include "replanner.hpp"
 #include "set_reversal.hpp"
 
@@ -18,8 +19,8 @@ using Kind = Command::Kind;
 
 class Online final : public Generator {
  public:
-  Online(std::vector<TierSlots> tiers, Slot slots, OnlineRule rule)
-      : tiers_(std::move(tiers)), slots_(slots), rule_(rule) {}
+  Online(std::vector<TierSlots> tiers, Slot slots, OnlineRule rule, Step guess)
+      : tiers_(std::move(tiers)), slots_(slots), rule_(rule), guess_(guess) {}
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
     return std::make_unique<Online>(*this);
   }
@@ -31,7 +32,7 @@ class Online final : public Generator {
         live_ = slots_;
         return {Kind::keep, Content::state, 0, slots_, 0};
       case Stage::dense:
-        set_.emplace_back(slots_, rule_);
+        begin_set();
         stage_ = Stage::arrived;
         [[fallthrough]];
       case Stage::arrived:
@@ -71,6 +72,12 @@ class Online final : public Generator {
  private:
   enum class Stage : unsigned char { start, dense, arrived, dropped, saved, reversing };
 
+  void begin_set() {
+    Pinned pinned = pin_for(slots_, guess_);
+    const OnlineRule rule = pinned.at.empty() ? rule_ : OnlineRule::few_writes;
+    set_.emplace_back(slots_, rule, std::move(pinned));
+  }
+
   Command advance() {
     const Step from = live_;
     live_ = set_.front().next_event(live_);
@@ -81,6 +88,7 @@ class Online final : public Generator {
   std::vector<TierSlots> tiers_;
   Slot slots_;  // in all of them
   OnlineRule rule_;
+  Step guess_;  // of the number of steps, or unknown
   Stage stage_ = Stage::start;
   Step live_ = 0;               // the live index when the command given out last is carried out
   Slot dropped_ = -1;           // where the live state goes
@@ -94,7 +102,11 @@ Schedule online(Slot slots, OnlineRule rule) {
   return online(std::vector<TierSlots>{{"memory", slots}}, rule);
 }
 
-Schedule online(std::vector<TierSlots> tiers, OnlineRule rule) {
+Schedule online(Slot slots, Step guess) {
+  return online({{"memory", slots}}, OnlineRule::few_writes, guess);
+}
+
+Schedule online(std::vector<TierSlots> tiers, OnlineRule rule, Step guess) {
   Slot slots = 0;
   for (TierSlots& tier : tiers) {
     tier.slots = std::min(tier.slots, unbounded - slots);
@@ -104,19 +116,23 @@ Schedule online(std::vector<TierSlots> tiers, OnlineRule rule) {
   if (slots < 1) {
     throw InvalidArgument("an online schedule needs at least 1 slot, not " + std::to_string(slots));
   }
-  return {"online", unknown, tiers, std::make_unique<Online>(tiers, slots, rule)};
+  if (guess < 0 && guess != unknown) {
+    throw InvalidArgument("the guess of the number of steps is negative: " + std::to_string(guess));
+  }
+  return {"online", unknown, tiers, std::make_unique<Online>(tiers, slots, rule, guess)};
 }
 
-Schedule online(const Costs& costs) {
+Schedule online(const Costs& costs, Step guess) {
   check(costs, static_cast<Step>(costs.weights.size()));
   const std::vector<TierSlots> tiers = rooms(costs);
   if (tiers.size() != 1) {
     throw InvalidArgument("online() is for one tier, not " + std::to_string(tiers.size()) +
                           "; see online_tiered.hpp");
   }
-  return online(tiers.front().slots, costs.tiers.front().write <= 0.1 * costs.step
-                                         ? OnlineRule::fewest_advances
-                                         : OnlineRule::few_writes);
+  return online(tiers,
+                costs.tiers.front().write <= 0.1 * costs.step ? OnlineRule::fewest_advances
+                                                              : OnlineRule::few_writes,
+                guess);
 }
 
 }  // namespace costate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "binomial_table.hpp"
@@ -14,6 +15,12 @@ namespace costate {
 
 // How far a rule looks ahead at most before it gives out an advance.
 inline constexpr Step most_ahead = 65536;
+
+/// States that are kept for a run of a guessed length, whatever the rule says.
+struct Pinned {
+  std::vector<Step> at;  ///< ascending, fewer than there are slots, without 0; empty: no guess
+  Step until = 0;        ///< the guess: beyond it they are as any other
+};
 
 /// Level 1: every state of the set is in a final position or waits in line to be given up. O(1) an
 // action, because the sets can be large: it lasts for (slots+1)(slots+2)/2 steps.
@@ -77,10 +84,11 @@ class FirstLevel {
 // The levels above the first. O(slots) an action.
 class LaterLevels {
  public:
-  LaterLevels(std::vector<Stored> set, OnlineRule rule)
+  LaterLevels(std::vector<Stored> set, OnlineRule rule, Pinned pinned = {})
       : set_(std::move(set)),
         slots_(static_cast<Slot>(set_.size())),
         capped_(rule == OnlineRule::fewest_advances),
+        pinned_(std::move(pinned)),
         table_(slots_ + 1),
         above_(set_.size() + 1) {
     analyse();
@@ -88,9 +96,13 @@ class LaterLevels {
 
   // Puts the live state in place of the one to be given up now. Returns its slot, -1 if none is.
   Slot replace(Step live) {
+    if (!pinned_.at.empty() && live > pinned_.until) {
+      pinned_.at.clear();
+      analyse();
+    }
     for (;;) {
       const std::size_t victim = best_victim(live);
-      const bool may_wait = !capped_ || !must_act(live);
+      const bool may_wait = !must_act(live);
       if (may_wait && (victim == 0 || value_kept(live) <= value_without(victim, live))) return -1;
       if (victim == 0) {
         ++level_;
@@ -110,6 +122,10 @@ class LaterLevels {
   // positive, so that the first index at which it is can be found by bisection.
   [[nodiscard]] Step next_event(Step live) {
     Step end = live + most_ahead;
+    if (!pinned_.at.empty()) {
+      const auto next = std::upper_bound(pinned_.at.begin(), pinned_.at.end(), live);
+      end = std::min(end, next != pinned_.at.end() ? *next : saturating_add(pinned_.until, 1));
+    }
     if (capped_) {
       end = std::min(end, last() + level_ + 1);
       const auto final_ = std::upper_bound(finals_.begin(), finals_.end(), live);
@@ -135,7 +151,12 @@ class LaterLevels {
   [[nodiscard]] bool is_final(Step at) const {
     return std::binary_search(finals_.begin(), finals_.end(), at);
   }
-  [[nodiscard]] bool must_act(Step live) const { return live - last() > level_ || is_final(live); }
+  [[nodiscard]] bool is_pinned(Step at) const {
+    return std::binary_search(pinned_.at.begin(), pinned_.at.end(), at);
+  }
+  [[nodiscard]] bool must_act(Step live) const {
+    return is_pinned(live) || (capped_ && (live - last() > level_ || is_final(live)));
+  }
   // What the reversal costs if the run ends with state live+1 after doing nothing, or after the
   // live state has taken the place of set_[victim].
   [[nodiscard]] Step value_kept(Step live) {
@@ -201,7 +222,8 @@ class LaterLevels {
     for (std::size_t i = 1; i + 1 < m; ++i) {
       const Step merged = gap(i - 1) + gap(i);
       const bool may =
-          !capped_ || (merged <= table_.reach_of(left(i - 1), level_) && !is_final(set_[i].at));
+          !is_pinned(set_[i].at) &&
+          (!capped_ || (merged <= table_.reach_of(left(i - 1), level_) && !is_final(set_[i].at)));
       if (may) {
         const Step value = saturating_add(
             saturating_add(below, table_.advances(merged, left(i - 1))), above_[i + 1]);
@@ -214,13 +236,14 @@ class LaterLevels {
     }
     below_last_ = below;
     kept_ = saturating_add(below, table_.advances(gap(m - 2), left(m - 2)));
-    last_may_go_ = !capped_ || !is_final(last());
+    last_may_go_ = !is_pinned(last()) && !(capped_ && is_final(last()));
     last_cap_ = capped_ ? table_.reach_of(2, level_) : saturated;
   }
 
   std::vector<Stored> set_;
   Slot slots_;
   bool capped_;
+  Pinned pinned_;
   Step level_ = 1;
   BinomialTable table_;
   std::vector<Step> finals_;  // of the level, ascending
@@ -238,14 +261,15 @@ class LaterLevels {
 /// first time: state i is in slot i for all i < slots.
 class OnlineSet {
  public:
-  OnlineSet(Slot slots, OnlineRule rule) : rule_(rule) {
+  OnlineSet(Slot slots, OnlineRule rule, Pinned pinned = {})
+      : rule_(rule), pinned_(std::move(pinned)) {
     if (slots > 1) first_.emplace_back(slots);
   }
 
   /// The slot whose checkpoint the live state replaces, -1: none.
   Slot replace(Step live) {
-    if (!first_.empty() && first_.front().over(live)) {
-      later_.emplace_back(first_.front().set(), rule_);
+    if (!first_.empty() && (first_.front().over(live) || live >= first_pinned())) {
+      later_.emplace_back(first_.front().set(), rule_, pinned_);
       first_.clear();
     }
     if (!first_.empty()) {
@@ -255,7 +279,9 @@ class OnlineSet {
   }
   /// The first index > live, or one before it, at which something is to be done.
   [[nodiscard]] Step next_event(Step live) {
-    if (!first_.empty()) return std::max(live + 1, first_.front().next_event(live));
+    if (!first_.empty()) {
+      return std::min(std::max(live + 1, first_.front().next_event(live)), first_pinned());
+    }
     return later_.empty() ? live + most_ahead : later_.front().next_event(live);
   }
   /// Ascending.
@@ -266,7 +292,12 @@ class OnlineSet {
   }
 
  private:
+  [[nodiscard]] Step first_pinned() const {
+    return pinned_.at.empty() ? saturated : pinned_.at.front();
+  }
+
   OnlineRule rule_;
+  Pinned pinned_;
   // At most one of them has an element, none with one slot.
   std::vector<FirstLevel> first_;
   std::vector<LaterLevels> later_;

@@ -1,6 +1,7 @@
 #include "costate/schedule/planner.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -88,7 +89,7 @@ Plan plan_online_tiered(const Costs& costs, Step n) {
   return plan_online_schedule(online_tiered(costs), costs, n);
 }
 
-using Make = Plan (*)(const Costs&, Step);
+using Make = std::function<Plan(const Costs&, Step)>;
 struct Entry {
   Family family;
   Make make;
@@ -271,6 +272,16 @@ Plan plan(const std::string& family, const Costs& costs, Step n) {
   std::string known;
   for (const Entry& entry : entries()) known += (known.empty() ? "" : ", ") + entry.family.name;
   throw InvalidArgument("there is no schedule \"" + family + "\"; there are " + known);
+}
+
+Plan plan_guessed(const Costs& costs, Step n, Step guess) {
+  check(costs, n);
+  const auto guessed = [guess](const Costs& planned, Step steps) {
+    return plan_online_schedule(online(planned, guess), planned, steps);
+  };
+  Plan made = make({{"online", "", true}, guessed}, costs, n);
+  made.lower_bound = std::min(made.cost, std::max(made.lower_bound, offline_bound(costs, n)));
+  return made;
 }
 
 Choice choose(const Costs& costs, Step n, bool online) {

@@ -38,7 +38,7 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Count
   }
   const std::vector<TierSlots> tiers = tiers_of(layout, options);
   if (tiers.size() == 1) {
-    if (n == unknown) return online(layout.memory_slots);
+    if (n == unknown) return online(layout.memory_slots, options.expected_steps);
     predicted = revolve_counts(n, tiers);
     return revolve(n, tiers);
   }

@@ -146,6 +146,17 @@ TEST_CASE("An unknown number of steps is told when it is reached", "[cli][golden
         "reverse 0\n");
 }
 
+TEST_CASE("A right guess makes the best of an unknown number of steps", "[cli][golden]") {
+  const std::string line = "plan --steps 100 --memory-slots 4 --online --json";
+  Ran ran = costate_command(line + " --guess 100");
+  CHECK(json_value(ran.output, "schedule") == "\"online\"");
+  CHECK(json_value(ran.output, "advances") == "374");
+  CHECK(json_value(ran.output, "cost") == json_value(ran.output, "lower_bound"));
+  ran = costate_command(line + " --guess 80");
+  CHECK(std::stoi(json_value(ran.output, "advances")) >= 374);
+  CHECK(std::stoi(json_value(ran.output, "advances")) <= 403);  // 1.08 x 374
+}
+
 TEST_CASE("A weight for every step", "[cli][golden]") {
   const std::string path = "plan_test_weights.txt";
   std::ofstream(path) << "1 2 3\n4 5 6\n7 8 9 10\n";
@@ -234,6 +245,13 @@ TEST_CASE("Bad input is one line and exit status 2", "[cli][golden]") {
               "costate: --tape-has-next needs --tape\n"},
           Row{"plan --steps 10 --memory-slots 3 --online --schedule revolve",
               "costate: --online: revolve has to be told the number of steps\n"},
+          Row{"plan --steps 10 --memory-slots 3 --guess 9", "costate: --guess needs --online\n"},
+          Row{"plan --steps 10 --memory-slots 3 --guess -9 --online",
+              "costate: --guess: -9 is negative\n"},
+          Row{"plan --steps 10 --memory-slots 3 --guess 9 --online --compare",
+              "costate: --guess is for the schedule online alone\n"},
+          Row{"plan --steps 10 --memory-slots 3 --disk-slots 2 --guess 9 --online",
+              "costate: online() is for one tier, not 2; see online_tiered.hpp\n"},
           Row{"plan --steps 10 --memory-slots 0",
               "costate: reversing 10 steps needs at least one slot\n"},
           Row{"plan --steps 10 --memory-slots -3",

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "costate/core/error.hpp"
@@ -52,6 +53,7 @@ Step keep_all(const Table& t, const std::vector<Step>& set, Step end, Slot slots
 class FirstPass {
  public:
   explicit FirstPass(Slot slots, OnlineRule rule) : schedule_(online(slots, rule)) {}
+  explicit FirstPass(Schedule schedule) : schedule_(std::move(schedule)) {}
 
   // The set when the live state is n-1 and no action has been asked for since.
   const std::map<Slot, Step>& arrive(Step n) {
@@ -236,6 +238,96 @@ TEST_CASE("Online schedules are valid through both doors and cost what the set p
   }
 }
 
+TEST_CASE("A right guess costs the offline optimum, a wrong one no more than the bounds",
+          "[property]") {
+  struct Bound {
+    Slot slots;
+    double ratio;  // what is asked of runs without a guess
+  };
+  for (const Bound bound : {Bound{2, 1.16}, Bound{3, 1.16}, Bound{4, 1.08}, Bound{6, 1.08},
+                            Bound{8, 1.05}, Bound{16, 1.04}, Bound{32, 1.03}}) {
+    const Step exact = beta(bound.slots, 2);
+#ifdef COSTATE_SOAK
+    constexpr Step longest = 30'000;
+    const double growth = 1.01;
+#else
+    constexpr Step longest = 4000;
+    const double growth = 1.15;
+#endif
+    const Table t(2 * longest + 50, bound.slots);
+    for (Step guess = exact / 2; guess <= longest;
+         guess = std::max(guess + 1, static_cast<Step>(static_cast<double>(guess) *
+                                                       (guess < exact + 40 ? 1 : growth)))) {
+      FirstPass pass(online(bound.slots, guess));
+      std::map<Slot, Step> last;
+      std::vector<Step> set;
+      double worst = 1;
+      Step worst_n = 0;
+      Step at_guess = unknown;
+      for (Step n = 2; n <= 2 * guess + 50; ++n) {
+        const auto& now = pass.arrive(n - 1);
+        if (now != last) {
+          last = now;
+          set = ascending(now);
+        }
+        while (!set.empty() && set.back() >= n - 1) set.pop_back();
+        const Step advances = n - 1 + keep_all(t, set, n - 1, bound.slots);
+        const double ratio = static_cast<double>(advances) / static_cast<double>(t(n, bound.slots));
+        if (n == guess) at_guess = advances;
+        if (ratio > worst) {
+          worst = ratio;
+          worst_n = n;
+        }
+      }
+      CAPTURE(bound.slots, guess, worst_n);
+      CHECK(at_guess == t(guess, bound.slots));
+      CHECK(worst <= bound.ratio);
+    }
+  }
+}
+
+TEST_CASE("Schedules with a guess are valid through both doors", "[property]") {
+  const Table t(3000, 40);
+  for (const Slot slots : {1, 2, 3, 4, 5, 8, 13, 40}) {
+    const Step longest = slots == 1 ? 60 : 1000;
+    for (const Step guess : {Step{0}, Step{1}, beta(slots, 1), beta(slots, 2), beta(slots, 2) + 1,
+                             Step{60}, Step{300}, Step{1000}}) {
+      for (const Step n : {Step{0}, Step{1}, Step{2}, guess - 2, guess - 1, guess, guess + 1,
+                           guess + 2, guess / 2, 3 * guess / 4, 2 * guess + 50}) {
+        if (n < 0 || n > 2 * longest + 50) continue;
+        for (const bool knows : {true, false}) {
+          CAPTURE(slots, guess, n, knows);
+          const Counts by_command =
+              interpret(online(slots, guess), {.steps = n, .knows_last_step = knows});
+          const Counts by_action = interpret(
+              online(slots, guess), {.steps = n, .knows_last_step = knows, .single_actions = true});
+          CHECK(by_command.advances == by_action.advances);
+          CHECK(by_action.tiers.front().peak <= slots);
+          if (n >= 2) CHECK(by_command.advances >= t(n, slots));
+          if (n >= 2 && n == guess && knows) CHECK(by_command.advances == t(n, slots));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("A guess is used only where it can help", "[unit]") {
+  // Up to beta(c, 2) steps the rules are exact without it.
+  for (const Step n : {10, 45, 200, 700}) {
+    CHECK(interpret(online(8, Step{45}), {.steps = n}) == interpret(online(8), {.steps = n}));
+    CHECK(interpret(online(8, unknown), {.steps = n}) == interpret(online(8), {.steps = n}));
+  }
+  // A run that fits asks nothing of it, however long it is said to be.
+  CHECK(interpret(online(1000, saturated), {.steps = 999}).advances == 998);
+  CHECK(interpret(online(3, saturated), {.steps = 999}).advances >= binomial_advances(999, 3));
+  // With costs, whatever a write costs.
+  Costs costs;
+  for (const double write : {0.0, 5.0}) {
+    costs.tiers = {{.name = "memory", .slots = 8, .write = write}};
+    CHECK(interpret(online(costs, 700), {.steps = 700}).advances == binomial_advances(700, 8));
+  }
+}
+
 TEST_CASE("A run that fits is kept whole and unwound", "[golden]") {
   Schedule schedule = online(1000);
   CHECK(schedule.next_command() == Command{Command::Kind::keep, Content::state, 0, 1000, 0});
@@ -288,6 +380,7 @@ TEST_CASE("The rule follows the cost of a write", "[unit]") {
 TEST_CASE("Bad input of online is refused with a reason", "[unit]") {
   CHECK_THROWS_WITH(online(0), "an online schedule needs at least 1 slot, not 0");
   CHECK_THROWS_AS(online(-1), InvalidArgument);
+  CHECK_THROWS_WITH(online(3, Step{-2}), "the guess of the number of steps is negative: -2");
   CHECK_THROWS_AS(online(Costs{}), InvalidArgument);
   Costs costs;
   costs.tiers = {{.name = "memory", .slots = 3, .write = -1}};

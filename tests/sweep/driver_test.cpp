@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/sweep/sweep.hpp"
@@ -201,6 +202,33 @@ TEST_CASE("Known and unknown length, known before or after the last step: the sa
       }
     }
   }
+}
+
+TEST_CASE("A guess of the length changes no bit; a right one costs the optimum",
+          "[sweep][property]") {
+  for (const Step n : {2, 17, 40, 90, 300}) {
+    for (const Slot slots : {1, 2, 3, 8}) {
+      const Bytes memory = memory_for(slots, 16);
+      for (const Ending ending : {Ending::known, Ending::before_last, Ending::after_last}) {
+        for (const Step guess : {Step{0}, n / 2, n - 1, n, n + 1, 3 * n}) {
+          CAPTURE(n, slots, guess, static_cast<int>(ending));
+          MapStepper stepper({.steps = n, .ending = ending});
+          const Report report =
+              sweep(stepper, {.budget = {.memory = memory}, .expected_steps = guess});
+          CHECK(stepper.bits() == bits_of(n));
+          CHECK(report.memory_peak <= memory);
+          // This stepper tells when the last step is tried. Where the guess is not used, a state
+          // has perhaps just been given up for the start of that step.
+          if (ending == Ending::before_last && guess == n && n > beta(slots, 2)) {
+            CHECK(report.advances == binomial_advances(n, slots));
+          }
+        }
+      }
+    }
+  }
+  MapStepper stepper({.steps = 5, .ending = Ending::before_last});
+  CHECK_THROWS_AS(sweep(stepper, {.expected_steps = -2}), InvalidArgument);
+  CHECK(stepper.first_steps == 0);
 }
 
 TEST_CASE("States of varying size are kept within rows of the largest", "[sweep][property]") {

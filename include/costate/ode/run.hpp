@@ -28,13 +28,15 @@ struct Run {
   ProgressFunction progress = {};            ///< called now and then, in both sweeps
   double progress_interval = 0.5;            ///< seconds between two calls, about
   std::optional<Schedule> schedule = std::nullopt;  ///< instead of the one chosen by the driver
+  Step expected_steps = unknown;  ///< a guess for adaptive steps: `report.steps` of the last call
 
   [[nodiscard]] SweepOptions sweep_options() const {
     return {.budget = budget,
             .guard = guard,
             .progress = progress,
             .progress_interval = progress_interval,
-            .schedule = schedule};
+            .schedule = schedule,
+            .expected_steps = expected_steps};
   }
 };
 

@@ -31,6 +31,12 @@ struct Family {
 ///         costs are not valid (see `check`)
 [[nodiscard]] Plan plan(const std::string& family, const Costs& costs, Step n);
 
+/// What the family "online" does with a guess of the number of steps if the run turns out to have
+/// `n` of them; counted by running through it.
+/// @param guess  >= 0, or `unknown`: none
+/// @throws InvalidArgument as `plan`, or if the guess is negative or there is not exactly one tier
+[[nodiscard]] Plan plan_guessed(const Costs& costs, Step n, Step guess);
+
 /// How a schedule that was planned with these costs is to be interpreted: a tape takes as many
 /// slots as states of its size.
 [[nodiscard]] InterpretOptions options_for(const Schedule& schedule, const Costs& costs, Step n);
@@ -56,10 +62,10 @@ struct Choice {
 /// @throws InvalidArgument if the costs are not valid or no family applies
 [[nodiscard]] Choice choose(const Costs& costs, Step n, bool online = false);
 
-/// The cheapest plan that can be made at once, in one or two tenths of a second at most, whatever the
-/// number of steps: of revolve, multistage, periodic-disk and hierarchical, the last for long runs by
-/// grains of steps. The steps cost the same (weights are not looked at). What a sweep starts with; a
-/// pure function of its arguments.
+/// The cheapest plan that can be made at once, in one or two tenths of a second at most, whatever
+/// the number of steps: of revolve, multistage, periodic-disk and hierarchical, the last for long
+/// runs by grains of steps. The steps cost the same (weights are not looked at). What a sweep
+/// starts with; a pure function of its arguments.
 /// @throws InvalidArgument if the costs are not valid, or there is no slot for more than one step
 [[nodiscard]] Plan choose_at_once(const Costs& costs, Step n);
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "costate/core/step.hpp"
 #include "costate/schedule/schedule.hpp"
 #include "costate/sweep/budget.hpp"
 #include "costate/sweep/progress.hpp"
@@ -31,6 +32,8 @@ struct SweepOptions {
   double progress_interval = 0.5;                   ///< seconds between two calls, about
   std::optional<Schedule> schedule = std::nullopt;  ///< instead of the one the driver would choose;
                                                     ///< tier 0 is the memory, tier 1 the disk
+  Step expected_steps = unknown;  ///< a guess, about the length of the last run, if the stepper
+                                  ///< does not know: see below
 };
 
 /// Runs the stepper from x_0, which must be live, to its end and back: afterwards its adjoint is
@@ -39,8 +42,9 @@ struct SweepOptions {
 /// If the number of steps is known, the schedule is the one with the fewest advances for the slots
 /// that the budget holds, with a disk the cheapest by `Budget::disk_costs` (`choose_at_once`); a
 /// run whose states all fit recomputes nothing. If it is not, states are kept online (`online`,
-/// `online_tiered`) and the rest is planned when the end is reached. The result does not depend on
-/// the budget, bit for bit.
+/// `online_tiered`) and the rest is planned when the end is reached; without a disk a run of just
+/// `expected_steps` then takes as few advances as if its length had been known. The result does not
+/// depend on the budget or the guess, bit for bit.
 ///
 /// A simulation that can step back is run to its end and then back, one step at a time, and nothing
 /// is stored; the guard compares states on the way back with hashes of the first pass, that of x_0
@@ -49,6 +53,7 @@ struct SweepOptions {
 /// After an exception the stepper is where the exception left it; a new sweep may start once x_0 is
 /// live again.
 ///
+/// @throws InvalidArgument if the guess is negative; nothing has run
 /// @throws BudgetError     if the budget does not hold the least that is needed; nothing has run
 /// @throws ScheduleError   if the schedule, or what the stepper says about its length, is wrong
 /// @throws ReplayError     if a replayed state differs from its first pass
