@@ -36,6 +36,25 @@ struct InPlace {  // works on its state in place and keeps a pointer to it
   std::vector<double>& state() { return y; }
 };
 
+struct Fixed {  // its state is an array whose type knows the size
+  std::array<double, 1> y{1};
+  double y_bar = 0;
+  double p_bar = 0;
+  double value = 0;
+
+  [[nodiscard]] Step steps() const { return n; }
+  void step(Step) { y[0] += 0.5 * p * std::sin(y[0]); }
+  void turn(Step) {
+    value = y[0] * y[0];
+    y_bar = 2 * y[0];
+  }
+  void reverse(Step) {
+    p_bar += y_bar * 0.5 * std::sin(y[0]);
+    y_bar *= 1 + 0.5 * p * std::cos(y[0]);
+  }
+  std::array<double, 1>& state() { return y; }
+};
+
 struct Replacing {  // makes a new state and scribbles over the old one
   std::vector<double> y{1};
   double y_bar = 0;
@@ -96,7 +115,10 @@ TEST_CASE("C45: models that work in place or replace their state give the same b
     CHECK(bits<InPlace>(slots) == all);
     CHECK(bits<Replacing>(slots) == all);
     CHECK(bits<Ranges>(slots) == all);
+    CHECK(bits<Fixed>(slots) == all);
   }
+  Fixed fixed;
+  CHECK(make_stepper(fixed).fields().size() == 1);
 }
 
 TEST_CASE("The first pass runs each step once", "[sweep][unit]") {

@@ -24,8 +24,8 @@ struct TransferCosts {
 /// guard's hashes, the buffers of the disk.
 struct Budget {
   Bytes memory = 1_GiB;
-  DiskSpec disk = {};              ///< used only if the memory does not hold all states of the run
-  TransferCosts disk_costs = {};   ///< what planning for the disk reckons with
+  DiskSpec disk = {};             ///< used only if the memory does not hold all states of the run
+  TransferCosts disk_costs = {};  ///< what planning for the disk reckons with
   std::vector<TransferCosts> lower_costs = {};  ///< the same of the disks below the first, if it is
                                                 ///< `stacked`; by default the first one's
   Workspace* workspace = nullptr;  ///< memory to use again from sweep to sweep; see pool.hpp

@@ -268,8 +268,8 @@ class StepperOf final : public Stepper {
     }
   }
   // An array of numbers tells by itself what it is.
-  template <typename Number>
-  static std::vector<StateField> fields_of(std::span<Number> numbers) {
+  template <typename Number, std::size_t size>
+  static std::vector<StateField> fields_of(std::span<Number, size> numbers) {
     using Type = StateField::Type;
     using N = std::remove_cv_t<Number>;
     const auto array = [&](Type type) {
