@@ -18,8 +18,9 @@ inline void* counted(std::size_t size) noexcept {
 
 }  // namespace costate::test
 
-// The array forms call these by default; both plain and no-throw forms must be replaced, since what
-// either returns goes to the same operator delete.
+// Both plain and no-throw forms must be replaced, since what either returns goes to the same
+// operator delete; which is not inlined, as GCC 12 takes an inlined free() for one that does not
+// match.
 void* operator new(std::size_t size) {
   if (void* const p = costate::test::counted(size)) return p;
   throw std::bad_alloc();
@@ -33,15 +34,15 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
   return costate::test::counted(size);
 }
-void operator delete(void* p) noexcept {
+[[gnu::noinline]] void operator delete(void* p) noexcept {
   std::free(p);
 }
-void operator delete[](void* p) noexcept {
+[[gnu::noinline]] void operator delete[](void* p) noexcept {
   std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
   std::free(p);
 }
-void operator delete[](void* p, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept {
   std::free(p);
 }
