@@ -120,6 +120,9 @@ void check_guess(const PlanOptions& options) {
   if (other || options.compare || options.frontier) {
     throw InvalidArgument("--guess is for the schedule online alone");
   }
+  if (!options.disk_slots.empty() || !options.disk.empty()) {
+    throw InvalidArgument("--guess is for memory alone: leave out --disk-slots and --disk");
+  }
 }
 
 void run_frontier(const PlanOptions& options, const Costs& costs, std::FILE* out) {

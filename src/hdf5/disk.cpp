@@ -58,6 +58,12 @@ class Factory final : public TierFactory {
     try {
       auto store = std::make_unique<detail::RowStore>(files, path, container, options_.durability,
                                                       options_.sync_seconds);
+      if (container.sparse && !store->release(0)) {
+        throw StorageError("the file system of '" + path +
+                               "' cannot give space back, so a compression ratio above 1 is not "
+                               "possible there; use a ratio of 1",
+                           path);
+      }
       // Without its name the file lives exactly as long as this process wants it.
       if (!options_.keep) files.remove(path);
       return std::make_unique<detail::DiskTier>(std::move(store), tier);

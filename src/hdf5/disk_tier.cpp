@@ -372,8 +372,8 @@ Slot DiskTier::take_row() {
 // A row that holds that many bytes becomes free.
 void DiskTier::release_row(Slot row, Bytes stored) {
   if (store_->container().sparse && stored > 0) {
-    store_->release(row);
-    space_ -= whole_pages(stored);
+    // What is not given back still counts.
+    if (store_->release(row)) space_ -= whole_pages(stored);
   }
   free_row(row);
 }

@@ -49,8 +49,8 @@ class RowStore {
   /// The length of the state that a row was found to hold.
   [[nodiscard]] Bytes state_bytes(Slot row, const RowHeader& header);
 
-  /// A row's contents do not matter any more.
-  void release(Slot row) { file_->release(place(row), container_.stride); }
+  /// A row's contents do not matter any more; false if its place cannot be given back.
+  bool release(Slot row) { return file_->release(place(row), container_.stride); }
 
   /// The same for the two records.
   std::uint64_t put_record(Slot row, RowHeader header, std::span<const std::byte> payload);

@@ -63,10 +63,9 @@ class Descriptor final : public File {
     }
   }
 
-  void release(Bytes offset, Bytes bytes) override {
-    // Where it cannot be done the file takes more space than it needs, and that is all.
-    ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                static_cast<off_t>(bytes));
+  bool release(Bytes offset, Bytes bytes) override {
+    return ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes)) == 0;
   }
 
   Bytes size() override {

@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -24,6 +25,15 @@ namespace {
                     least);
 }
 
+// Whether or not the disk turns out to be needed: a mistake should not wait for a larger run.
+void check(const TransferCosts& costs) {
+  const auto good = [](double cost) { return std::isfinite(cost) && cost >= 0; };
+  if (good(costs.write) && good(costs.read)) return;
+  throw InvalidArgument(
+      "the costs of a transfer to and from disk must be finite and not negative, not " +
+      std::to_string(costs.write) + " and " + std::to_string(costs.read));
+}
+
 }  // namespace
 
 Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Bytes extra) {
@@ -31,6 +41,8 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
   layout.row_bytes = stepper.max_state_bytes();
   layout.varying = stepper.state_size_varies();
   if (layout.row_bytes == 0) throw InvalidArgument("a state of 0 bytes cannot be kept");
+  check(options.budget.disk_costs);
+  for (const TransferCosts& costs : options.budget.lower_costs) check(costs);
   if (n == 0) return layout;
 
   const Bytes budget = options.budget.memory;

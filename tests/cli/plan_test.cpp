@@ -251,7 +251,7 @@ TEST_CASE("Bad input is one line and exit status 2", "[cli][golden]") {
           Row{"plan --steps 10 --memory-slots 3 --guess 9 --online --compare",
               "costate: --guess is for the schedule online alone\n"},
           Row{"plan --steps 10 --memory-slots 3 --disk-slots 2 --guess 9 --online",
-              "costate: online() is for one tier, not 2; see online_tiered.hpp\n"},
+              "costate: --guess is for memory alone: leave out --disk-slots and --disk\n"},
           Row{"plan --steps 10 --memory-slots 0",
               "costate: reversing 10 steps needs at least one slot\n"},
           Row{"plan --steps 10 --memory-slots -3",

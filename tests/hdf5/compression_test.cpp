@@ -183,6 +183,17 @@ TEST_CASE("States that shrink less than was counted on are an error with a name"
   }
 }
 
+TEST_CASE("A ratio is refused where space cannot be given back", "[hdf5][fault]") {
+  const test::TempFolder folder;
+  FaultyFiles files;
+  files.keeps_space = true;
+  Hdf5Options options{.directory = folder.path(), .compression = zstd, .files = &files};
+  CHECK_NOTHROW(hdf5(options)->make(1_MiB, 2));
+  options.compression.ratio = 1.2;
+  CHECK_THROWS_AS(hdf5(options)->make(1_MiB, 2), StorageError);
+  CHECK(folder.files().empty());
+}
+
 TEST_CASE("A bit that flips in a compressed checkpoint is found", "[hdf5][fault]") {
   const test::TempFolder folder;
   FaultyFiles files;

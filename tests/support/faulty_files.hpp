@@ -26,6 +26,7 @@ class FaultyFiles final : public FileSystem {
   Fault fault = Fault::none;
   std::string words = "No space left on device";
   std::atomic<long> operations = 0;
+  bool keeps_space = false;
 
   std::unique_ptr<File> open(const std::string& path, Mode mode) override;
   void rename(const std::string& from, const std::string& to) override {
@@ -85,7 +86,10 @@ class FaultyFile final : public File {
     inner_->reserve(bytes);
   }
   bool has_name() override { return inner_->has_name(); }
-  void release(Bytes offset, Bytes bytes) override { inner_->release(offset, bytes); }
+  // Whether the file system can give space back.
+  bool release(Bytes offset, Bytes bytes) override {
+    return !files_.keeps_space && inner_->release(offset, bytes);
+  }
   Bytes size() override { return inner_->size(); }
 
  private:

@@ -1,6 +1,7 @@
 #include "costate/sweep/sweep.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
@@ -64,6 +65,17 @@ TEST_CASE("The driver runs as many advances as theory says, and the same bits co
       CHECK(some.report.tiers.at(0).writes == some.report.predicted.tiers.at(0).writes);
       CHECK(some.report.tiers.at(0).held == 0);
     }
+  }
+}
+
+TEST_CASE("Costs of transfers that are no costs are refused, needed or not", "[sweep][unit]") {
+  for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
+    CAPTURE(wrong);
+    MapStepper stepper({.steps = 5});
+    CHECK_THROWS_AS(sweep(stepper, {.budget = {.disk_costs = {.write = wrong}}}), InvalidArgument);
+    CHECK_THROWS_AS(sweep(stepper, {.budget = {.disk_costs = {.read = wrong}}}), InvalidArgument);
+    CHECK_THROWS_AS(sweep(stepper, {.budget = {.lower_costs = {{.write = wrong}}}}),
+                    InvalidArgument);
   }
 }
 

@@ -34,7 +34,8 @@ class File {
   /// want of space.
   virtual void reserve(Bytes bytes) = 0;
   /// The contents of these bytes do not matter any more: they need no place on the device.
-  virtual void release(Bytes /*offset*/, Bytes /*bytes*/) {}
+  /// Returns false if that cannot be had here.
+  virtual bool release(Bytes /*offset*/, Bytes /*bytes*/) { return false; }
   [[nodiscard]] virtual Bytes size() = 0;
   /// Whether anybody can still find the file under a name. One that was removed can be written to,
   /// but what is written is lost when it is closed.
