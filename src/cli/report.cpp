@@ -46,6 +46,48 @@ Slot room(const Costs& costs, std::size_t tier) {
   return rooms(costs)[tier].slots;
 }
 
+// [[runs, steps], …] if they are known.
+std::string runs_json(const Counts& counts) {
+  const bool listed = !counts.runs.empty();
+  std::string out = "{\"min\": " + (listed ? std::to_string(counts.runs.front().runs) : "null") +
+                    ", \"mean\": " + number(counts.mean_runs()) +
+                    ", \"max\": " + std::to_string(counts.max_runs) + ", \"steps\": ";
+  if (!listed) return out + (counts.steps == 0 ? "[]}" : "null}");
+  const char* separator = "[";
+  for (const RunCount& each : counts.runs) {
+    out += separator;
+    out += "[" + std::to_string(each.runs) + ", " + std::to_string(each.steps) + "]";
+    separator = ", ";
+  }
+  return out + "]}";
+}
+
+// How often steps are run: all of it if it is short, else what half and most of them stay within.
+std::string runs_text(const Counts& counts) {
+  const std::vector<RunCount>& runs = counts.runs;
+  if (runs.empty()) return "at most " + count(counts.max_runs);
+  std::string out;
+  if (runs.size() <= 6) {
+    for (const RunCount& each : runs) {
+      out += (out.empty() ? "" : ", ") + std::to_string(each.steps) +
+             (each.steps == 1 ? " step " : " steps ") + std::to_string(each.runs) + "x";
+    }
+    return out;
+  }
+  const auto within = [&](double share) {
+    Step steps = 0;
+    for (const RunCount& each : runs) {
+      steps += each.steps;
+      if (static_cast<double>(steps) >= share * static_cast<double>(counts.steps)) {
+        return std::to_string(each.runs);
+      }
+    }
+    return std::to_string(counts.max_runs);
+  };
+  return std::to_string(runs.front().runs) + " to " + std::to_string(counts.max_runs) +
+         "; half of the steps at most " + within(0.5) + ", nine tenths at most " + within(0.9);
+}
+
 // The keys of a plan, without the braces.
 std::string fields(const Plan& plan, const Costs& costs, const std::string& indent) {
   const Counts& counts = plan.counts;
@@ -58,6 +100,7 @@ std::string fields(const Plan& plan, const Costs& costs, const std::string& inde
   field("advances", std::to_string(counts.advances));
   field("forward_evaluations", std::to_string(counts.forward_evaluations()));
   field("max_runs", std::to_string(counts.max_runs));
+  field("runs_per_step", runs_json(counts));
   if (counts.is_saturated()) field("saturated", "true");
   field("cost", number(plan.cost));
   field("fixed_cost", number(plan.fixed_cost));
@@ -112,7 +155,7 @@ std::string text(const Plan& plan, const Costs& costs, const std::string& why) {
     out += "   (" + short_number(static_cast<double>(counts.advances) / n) + " a step)";
   }
   out += "\n  forward evaluations  " + count(counts.forward_evaluations()) + "\n";
-  out += "  most runs of a step  " + count(counts.max_runs) + "\n";
+  out += "  runs of a step       " + runs_text(counts) + "\n";
   for (std::size_t i = 0; i < counts.tiers.size(); ++i) {
     const TierCounts& tier = counts.tiers[i];
     out += "  " + tier.name + ": " + std::to_string(tier.peak) + " of " +

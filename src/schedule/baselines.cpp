@@ -137,6 +137,11 @@ Plan periodic(const Costs& costs, Step n) {
   counts.advances =
       saturating_add(saturating_multiply(stretches, 2 * p - 1), std::max<Step>(0, last - 1));
   counts.max_runs = stretches > 0 ? (p > 1 ? 2 : 1) : (last > 1 ? 1 : 0);
+  // In each stretch but the last all steps twice, the one before its end once.
+  const Step once = saturating_add(stretches, std::max<Step>(0, last - 1));
+  if (n > 0) counts.runs.push_back({0, 1});
+  if (once > 0) counts.runs.push_back({1, once});
+  if (stretches > 0 && p > 1) counts.runs.push_back({2, stretches * (p - 1)});
   Slot end = needed;
   for (const TierSlots& tier : tiers) {
     TierCounts count{tier.name, tier.slots, tier.slots, 0, 0};

@@ -130,6 +130,18 @@ Step binomial_writes(Step l, Slot s) {
   return std::max(beta(s - 1, r - 1), l - beta(s, r - 1));
 }
 
+std::vector<RunCount> binomial_runs(Step l, Slot s) {
+  require_chain(l, s, 0);
+  if (l == 0) return {};
+  if (l == 1) return {{0, 1}};
+  const Step r = repetitions(l, s);
+  if (r >= most_run_counts) return {};
+  std::vector<RunCount> runs;
+  for (Step k = 0; k < r; ++k) runs.push_back({k, beta(s - 1, k)});
+  runs.push_back({r, l - beta(s, r - 1)});
+  return runs;
+}
+
 Step binomial_split(Step l, Slot s) {
   require_chain(l, s, 2);
   if (s == 1) return l - 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,6 +45,19 @@ class PeriodicRule final : public TierRule {
   TierTables tables_;
   Step period_;
 };
+
+// The runs of one part, and those of another one that occurs so many times, once more; if both are
+// listed.
+std::vector<RunCount> together(const std::vector<RunCount>& one, const std::vector<RunCount>& other,
+                               Step times) {
+  if (one.empty() || other.empty()) return {};
+  std::map<Step, Step> sum;
+  for (const RunCount& each : one) sum[each.runs] += each.steps;
+  for (const RunCount& each : other) sum[each.runs + 1] += times * each.steps;
+  std::vector<RunCount> all;
+  for (const auto& [runs, steps] : sum) all.push_back({runs, steps});
+  return all;
+}
 
 }  // namespace
 
@@ -112,6 +126,7 @@ Plan periodic_disk(const Costs& costs, Step n) {
     };
     add(counts.advances, saturating_add(period, each.advances));
     counts.max_runs = std::max(counts.max_runs, each.max_runs + 1);
+    counts.runs = together(counts.runs, each.runs, stretches);
     for (std::size_t i = 0; i < room.size(); ++i) {
       const Step own = i + 1 == room.size() ? 1 : 0;  // the transfers of the stretch itself
       TierCounts& tier = counts.tiers[i];

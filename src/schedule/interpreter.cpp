@@ -246,6 +246,9 @@ void Interpreter::reverse(Step step) {
   ++runs_[runs_at_front_];
   counts_.max_runs = std::max(counts_.max_runs, runs_at_front_);
   front_ = step;
+  if (step == 0 && runs_.size() <= static_cast<std::size_t>(most_run_counts)) {
+    for (const auto& [runs, steps] : runs_) counts_.runs.push_back({runs, steps});
+  }
 }
 
 void Interpreter::finish() const {

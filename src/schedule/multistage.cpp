@@ -46,6 +46,7 @@ Plan multistage(const Costs& costs, Step n) {
   counts.records = n;
   counts.advances = binomial_advances(n, slots);
   counts.max_runs = n > 1 ? repetitions(n, slots) : 0;
+  counts.runs = binomial_runs(n, slots);
   std::vector<Slot> stack(traffic.size());
   Slot slot = 0;
   auto mine = heights.begin();

@@ -84,6 +84,7 @@ Counts revolve_counts(Step n, const std::vector<TierSlots>& tiers) {
   counts.records = n;
   counts.advances = binomial_advances(n, c);
   counts.max_runs = n > 1 ? repetitions(n, c) : 0;
+  counts.runs = binomial_runs(n, c);
   const bool by_height = needed.size() > 1 && c < n - 1;
   std::vector<Traffic> traffic;
   if (by_height) {

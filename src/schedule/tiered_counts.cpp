@@ -13,14 +13,20 @@ struct Tally {
   explicit Tally(std::size_t levels) : writes(levels), reads(levels), peak(levels) {}
   Step advances = 0;
   Step max_runs = 0;
+  std::vector<Step> runs;  // steps by how often they are advanced, if listed at all
   std::vector<Step> writes;
   std::vector<Step> reads;
   std::vector<Slot> peak;
 };
 
+constexpr std::size_t most_listed = 20'000'000;  // numbers in all the lists of runs
+
 class Counter {
  public:
   explicit Counter(const TierRule& rule) : rule_(rule) {}
+
+  // Whether the runs of all parts are listed.
+  [[nodiscard]] bool lists() const noexcept { return listed_ <= most_listed; }
 
   // The start is kept on the top level, or not.
   Tally run(Step n, bool kept) {
@@ -40,12 +46,12 @@ class Counter {
         if (parts.right.kept && done_.count(parts.right.key) == 0) open.push_back(parts.right.key);
         if (parts.left && done_.count(parts.left_key) == 0) open.push_back(parts.left_key);
         if (open.size() > before) continue;
-        done_.emplace(key, whole(key, parts));
+        listed_ += done_.emplace(key, whole(key, parts)).first->second.runs.size();
         open.pop_back();
       }
     }
     if (!kept) return tally(root);
-    Tally all = root.kept ? done_.at(root.key) : Tally(rule_.levels().size());
+    Tally all = root.kept ? done_.at(root.key) : tally(root);
     all.peak[top()] = std::max<Slot>(all.peak[top()], 1);
     return all;
   }
@@ -92,7 +98,7 @@ class Counter {
     return {j, resolve({key.k, key.l - j, rule_.one_less(key.k, key.s)}), j > 1, {key.k, j, key.s}};
   }
 
-  [[nodiscard]] Tally tally(const Node& node) const {
+  [[nodiscard]] Tally tally(const Node& node) {
     const Key& key = node.key;
     if (node.kept) {
       Tally all = done_.at(key);
@@ -100,10 +106,16 @@ class Counter {
       return all;
     }
     Tally all(rule_.levels().size());
+    if (key.l == 1) all.runs = {1};
     if (key.l > 1) {
       const Slot c = std::min<Slot>(rule_.levels()[0].slots, key.l - 1);
       all.advances = binomial_advances(key.l, c);
       all.max_runs = repetitions(key.l, c);
+      if (lists()) {
+        const std::vector<RunCount> runs = binomial_runs(key.l, c);
+        if (runs.empty()) listed_ = most_listed + 1;
+        for (const RunCount& each : runs) all.runs.push_back(each.steps);
+      }
       all.writes[0] = binomial_writes(key.l, c);
       all.reads[0] = key.l - 1;
       all.peak[0] = c;
@@ -111,7 +123,7 @@ class Counter {
     return all;
   }
 
-  [[nodiscard]] Tally whole(const Key& key, const Parts& parts) const {
+  [[nodiscard]] Tally whole(const Key& key, const Parts& parts) {
     Tally all = tally(parts.right);
     if (parts.split == 0) {
       all.peak[key.k] = std::max<Slot>(all.peak[key.k], 1);
@@ -122,11 +134,13 @@ class Counter {
     all.advances = saturating_add(all.advances, parts.split);
     if (!parts.left) {
       all.max_runs = std::max<Step>(all.max_runs, 1);
+      add(all.runs, {1});
       return all;
     }
     const Tally& left = done_.at(parts.left_key);
     all.advances = saturating_add(all.advances, left.advances);
     all.max_runs = std::max(all.max_runs, saturating_add(left.max_runs, 1));
+    add(all.runs, left.runs);
     for (std::size_t i = 0; i < all.writes.size(); ++i) {
       all.writes[i] = saturating_add(all.writes[i], left.writes[i]);
       all.reads[i] = saturating_add(all.reads[i], left.reads[i]);
@@ -135,8 +149,17 @@ class Counter {
     return all;
   }
 
+  // Steps that are advanced once more than they are listed.
+  void add(std::vector<Step>& runs, const std::vector<Step>& once_less) {
+    if (static_cast<Step>(once_less.size()) >= most_run_counts) listed_ = most_listed + 1;
+    if (!lists()) return runs.clear();
+    if (runs.size() <= once_less.size()) runs.resize(once_less.size() + 1);
+    for (std::size_t i = 0; i < once_less.size(); ++i) runs[i + 1] += once_less[i];
+  }
+
   const TierRule& rule_;
   std::map<Key, Tally> done_;  // without the write of the start itself
+  std::size_t listed_ = 0;     // numbers in their lists of runs
 };
 
 }  // namespace
@@ -149,9 +172,13 @@ Counts counts_of(const TierRule& rule, Step n, bool kept, const std::vector<Tier
   counts.records = n;
   for (const TierSlots& room : rooms) counts.tiers.push_back({room.name, 0, 0, 0, 0});
   if (n < 1) return counts;
-  const Tally all = Counter(rule).run(n, kept);
+  Counter counter(rule);
+  const Tally all = counter.run(n, kept);
   counts.advances = all.advances;
   counts.max_runs = all.max_runs;
+  for (std::size_t i = 0; i < all.runs.size() && counter.lists(); ++i) {
+    if (all.runs[i] > 0) counts.runs.push_back({static_cast<Step>(i), all.runs[i]});
+  }
   for (std::size_t k = 0; k < rule.levels().size(); ++k) {
     TierCounts& tier = counts.tiers[rule.levels()[k].tier];
     tier.slots = all.peak[k];

@@ -21,7 +21,7 @@ TEST_CASE("A plan for people", "[cli][golden]") {
         "revolve, 10 steps\n"
         "  advances             15   (1.5 a step)\n"
         "  forward evaluations  25\n"
-        "  most runs of a step  2\n"
+        "  runs of a step       1 step 0x, 3 steps 1x, 6 steps 2x\n"
         "  memory: 3 of 3 slots used, 6 writes, 9 reads\n"
         "  cost                 15   (the least possible)\n"
         "  fixed cost           10\n"
@@ -36,21 +36,24 @@ TEST_CASE("A plan for programs", "[cli][golden]") {
   const std::size_t at = ran.output.find(line);
   REQUIRE(at != std::string::npos);
   ran.output.erase(at, ran.output.find('\n', at) + 1 - at);
-  CHECK(ran.output ==
-        "{\n"
-        "  \"schedule\": \"revolve\",\n"
-        "  \"steps\": 1000,\n"
-        "  \"advances\": 3636,\n"
-        "  \"forward_evaluations\": 4636,\n"
-        "  \"max_runs\": 4,\n"
-        "  \"cost\": 3636,\n"
-        "  \"fixed_cost\": 1000,\n"
-        "  \"lower_bound\": 3636,\n"
-        "  \"tiers\": [\n"
-        "    {\"name\": \"memory\", \"slots\": 10, \"peak\": 10, \"writes\": 714, \"reads\": 999, "
-        "\"bytes\": 0}\n"
-        "  ]\n"
-        "}\n");
+  CHECK(
+      ran.output ==
+      "{\n"
+      "  \"schedule\": \"revolve\",\n"
+      "  \"steps\": 1000,\n"
+      "  \"advances\": 3636,\n"
+      "  \"forward_evaluations\": 4636,\n"
+      "  \"max_runs\": 4,\n"
+      "  \"runs_per_step\": {\"min\": 0, \"mean\": 3.636, \"max\": 4, \"steps\": [[0, 1], [1, 10], "
+      "[2, 55], [3, 220], [4, 714]]},\n"
+      "  \"cost\": 3636,\n"
+      "  \"fixed_cost\": 1000,\n"
+      "  \"lower_bound\": 3636,\n"
+      "  \"tiers\": [\n"
+      "    {\"name\": \"memory\", \"slots\": 10, \"peak\": 10, \"writes\": 714, \"reads\": 999, "
+      "\"bytes\": 0}\n"
+      "  ]\n"
+      "}\n");
 }
 
 TEST_CASE("The actions are printed one a line", "[cli][golden]") {
@@ -77,6 +80,28 @@ TEST_CASE("Plans of very long runs come at once and never wrap", "[cli][golden]"
   ran = costate_command("plan --steps 10000000000000 --memory-slots 2 --json");
   CHECK(json_value(ran.output, "advances") == "9223372036854775807");
   CHECK(json_value(ran.output, "saturated") == "true");
+}
+
+TEST_CASE("Runs per step are listed for any length, unless they are too many", "[cli][golden]") {
+  const auto runs = [](const std::string& arguments) {
+    const std::string text = costate_command("plan --json " + arguments).output;
+    const std::size_t at = text.find("\"runs_per_step\"");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(runs("--steps 56 --memory-slots 3 --schedule revolve") ==
+        "\"runs_per_step\": {\"min\": 0, \"mean\": 3.75, \"max\": 5, \"steps\": "
+        "[[0, 1], [1, 3], [2, 6], [3, 10], [4, 15], [5, 21]]},");
+  CHECK(runs("--steps 1000000000000 --memory-slots 999999999998 --schedule revolve") ==
+        "\"runs_per_step\": {\"min\": 0, \"mean\": 1, \"max\": 2, \"steps\": "
+        "[[0, 1], [1, 999999999998], [2, 1]]},");
+  CHECK(runs("--steps 20001 --memory-slots 1 --schedule recompute-all") ==
+        "\"runs_per_step\": {\"min\": null, \"mean\": 10000, \"max\": 20000, "
+        "\"steps\": null},");
+  CHECK(runs("--steps 0 --memory-slots 1") ==
+        "\"runs_per_step\": {\"min\": null, \"mean\": 0, \"max\": 0, \"steps\": []},");
+  const Ran ran = costate_command("plan --steps 10000 --memory-slots 6 --schedule revolve");
+  CHECK(ran.output.find("runs of a step       0 to 11; half of the steps at most 9, nine tenths at "
+                        "most 11\n") != std::string::npos);
 }
 
 TEST_CASE("The drawing has a line for every advance and every reverse step", "[cli][golden]") {

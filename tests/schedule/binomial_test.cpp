@@ -190,3 +190,29 @@ TEST_CASE("Bad arguments are refused with the value in the message", "[schedule]
   CHECK_THROWS_AS(binomial_split(1, 1), InvalidArgument);
   CHECK_THROWS_AS(repetitions(0, 1), InvalidArgument);
 }
+
+TEST_CASE("How many steps are run how often is settled by the least advances", "[oracle][golden]") {
+  CHECK(binomial_runs(56, 3) ==
+        std::vector<RunCount>{{0, 1}, {1, 3}, {2, 6}, {3, 10}, {4, 15}, {5, 21}});
+  CHECK(binomial_runs(0, 3).empty());
+  CHECK(binomial_runs(1, 0) == std::vector<RunCount>{{0, 1}});
+  CHECK(binomial_runs(10'001, 1).empty());  // too many to be listed
+  for (const Slot s : {1, 2, 3, 7, 40}) {
+    for (Step l = 1; l < 10'000; l += 1 + l / 7) {
+      Step steps = 0;
+      Step advances = 0;
+      for (const RunCount& each : binomial_runs(l, s)) {
+        CHECK(each.steps > 0);
+        steps += each.steps;
+        advances += each.runs * each.steps;
+      }
+      CAPTURE(l, s);
+      CHECK(steps == l);
+      CHECK(advances == binomial_advances(l, s));
+    }
+  }
+  // Of any length.
+  const std::vector<RunCount> long_run = binomial_runs(100'000'000'000'000'000, 100);
+  CHECK(long_run.back().runs == repetitions(100'000'000'000'000'000, 100));
+  CHECK(long_run[5] == RunCount{5, beta(99, 5)});
+}

@@ -54,6 +54,14 @@ TEST_CASE("Every family keeps its word for any costs, weights, sizes and slots",
         CHECK(interpret_cost(made.schedule, costs, options) == made.cost);
         CHECK(interpret(made.schedule, options) == made.counts);
         CHECK(made.lower_bound <= made.cost);
+        Step steps = 0;
+        Step advances = 0;
+        for (const RunCount& each : made.counts.runs) {
+          steps += each.steps;
+          advances += each.runs * each.steps;
+        }
+        CHECK(steps == n);
+        CHECK(advances == made.counts.advances);
         CHECK(choice.best().cost <= made.cost);
       }
       std::size_t known = 0;

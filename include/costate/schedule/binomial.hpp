@@ -60,6 +60,23 @@ inline constexpr Step saturated = std::numeric_limits<Step>::max();
 /// @throws InvalidArgument as `binomial_advances`
 [[nodiscard]] Step binomial_writes(Step l, Slot s);
 
+/// So many steps are advanced so often.
+struct RunCount {
+  Step runs = 0;
+  Step steps = 0;
+  friend bool operator==(const RunCount&, const RunCount&) = default;
+};
+
+/// Lists of runs are given up if more than so many numbers occur.
+inline constexpr Step most_run_counts = 10'000;
+
+/// How many steps are advanced how often, ascending, by any schedule of t(l, s) advances: beta(s-1,
+/// k) steps k times for k < r, the others r times. At most beta(s, k) steps can be advanced at most
+/// k times, so t(l, s) = sum over k of max(0, l - beta(s, k)) leaves no choice. Empty if l is 0 or
+/// if r >= `most_run_counts`.
+/// @throws InvalidArgument as `binomial_advances`
+[[nodiscard]] std::vector<RunCount> binomial_runs(Step l, Slot s);
+
 /// How far to advance before the next checkpoint when `l` steps are to be reversed and their start
 /// is kept in one of `s` slots. Of the optimal distances it is the one that leads to the fewest
 /// writes.

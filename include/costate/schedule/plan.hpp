@@ -6,6 +6,7 @@
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
+#include "costate/schedule/binomial.hpp"
 #include "costate/schedule/schedule.hpp"
 
 /// @file
@@ -30,11 +31,18 @@ struct Counts {
       0;  ///< forward steps run without taping, the first pass included (see docs/counting.md)
   Step records = 0;   ///< taped steps
   Step max_runs = 0;  ///< how often the step that is run most often is advanced
+  /// How many steps are advanced how often, ascending; together n steps and `advances`. Empty if
+  /// more than `most_run_counts` numbers occur, or counting them would take too long.
+  std::vector<RunCount> runs;
   std::vector<TierCounts> tiers;
   /// All forward steps: advances + records.
   [[nodiscard]] Step forward_evaluations() const noexcept {
     return advances > std::numeric_limits<Step>::max() - records ? std::numeric_limits<Step>::max()
                                                                  : advances + records;
+  }
+  /// How often a step is advanced on average.
+  [[nodiscard]] double mean_runs() const noexcept {
+    return steps > 0 ? static_cast<double>(advances) / static_cast<double>(steps) : 0;
   }
   /// Whether a count does not fit, so that a cost made of them is only a lower bound.
   [[nodiscard]] bool is_saturated() const noexcept {
