@@ -6,12 +6,16 @@
 
 namespace costate {
 
-/// The step of a method for one problem, `Method::Kernel<F, Objective>`. Kernels of methods with
-/// options of their own, besides those of the step size, take the method, too.
+/// The step of a method for one problem.
+template <class F, class Method, class Objective>
+using KernelOf = typename Method::template Kernel<F, Objective>;
+
+/// Makes it. Kernels of methods with options of their own, besides those of the step size, take the
+/// method, too.
 template <class F, class Method, class Objective>
 auto make_kernel(const F& f, const Method& method, const Objective& objective,
                  const typename F::Parameters& p, Eigen::Index size) {
-  using Kernel = typename Method::template Kernel<F, Objective>;
+  using Kernel = KernelOf<F, Method, Objective>;
   if constexpr (std::is_constructible_v<Kernel, const F&, const Method&, const Objective&,
                                         const typename F::Parameters&, Eigen::Index>) {
     return Kernel(f, method, objective, p, size);

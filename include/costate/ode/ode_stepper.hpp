@@ -254,7 +254,7 @@ class OdeStepper final : public Stepper {
 
  private:
   using Scalar = typename State::Scalar;
-  using Kernel = typename Method::template Kernel<F, O>;
+  using Kernel = KernelOf<F, Method, O>;
   using StateRows = typename Kernel::StateRows;
   static constexpr Step block = 64;  // steps for which times are fetched at once
   static constexpr bool steps_back = requires(Kernel & kernel, const Interval* s, State& y) {
