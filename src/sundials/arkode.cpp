@@ -66,10 +66,10 @@ class Chooser {
     std::copy_n(y0, problem.size, entries(state_.get()).begin());
     const bool has_explicit = method.explicit_table.stages > 0;
     const bool has_implicit = method.implicit_table.stages > 0;
-    arkode_ = checked(ARKStepCreate(has_explicit ? explicit_rhs : nullptr,
-                                    has_implicit ? implicit_rhs : nullptr, t0, state_.get(),
-                                    context_),
-                      "ARKStepCreate");
+    arkode_ =
+        checked(ARKStepCreate(has_explicit ? explicit_rhs : nullptr,
+                              has_implicit ? implicit_rhs : nullptr, t0, state_.get(), context_),
+                "ARKStepCreate");
 #if SUNDIALS_VERSION_MAJOR < 7
     check(ARKStepSetErrHandlerFn(arkode_, Messages::handle, &messages_), "ARKStepSetErrHandlerFn");
 #endif
@@ -103,7 +103,9 @@ class Chooser {
     check(set_first_step(arkode_, options.first_step), "ARKodeSetInitStep");
     if (options.configure) options.configure(arkode_, state_.get());
   }
-  ~Chooser() { free_arkode(&arkode_); }
+  ~Chooser() {
+    free_arkode(&arkode_);
+  }
   Chooser(const Chooser&) = delete;
   Chooser& operator=(const Chooser&) = delete;
 
@@ -151,8 +153,8 @@ class Chooser {
 
   [[noreturn]] void fail(const std::string& reason) const {
     const auto k = static_cast<Step>(steps_.times.size()) - 1;
-    throw IntegrationError("ARKODE, step " + std::to_string(k) + " at t = " +
-                               std::to_string(steps_.times.back()) + ": " + reason,
+    throw IntegrationError("ARKODE, step " + std::to_string(k) +
+                               " at t = " + std::to_string(steps_.times.back()) + ": " + reason,
                            k, steps_.times.back());
   }
 

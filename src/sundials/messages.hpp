@@ -25,8 +25,12 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   /// What was said last, after ": "; empty if nothing was.
-  [[nodiscard]] std::string last() const { return last_.empty() ? "" : ": " + last_; }
-  void clear() { last_.clear(); }
+  [[nodiscard]] std::string last() const {
+    return last_.empty() ? "" : ": " + last_;
+  }
+  void clear() {
+    last_.clear();
+  }
 
 #if SUNDIALS_VERSION_MAJOR >= 7
   static void handle(int, const char* function, const char*, const char* message, SUNErrCode,

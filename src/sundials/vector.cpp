@@ -11,8 +11,12 @@ namespace {
 using Index = sunindextype;
 using Real = sunrealtype;
 
-Real* data(N_Vector v) { return static_cast<N_VectorContent_Serial>(v->content)->data; }
-Index length(N_Vector v) { return static_cast<N_VectorContent_Serial>(v->content)->length; }
+Real* data(N_Vector v) {
+  return static_cast<N_VectorContent_Serial>(v->content)->data;
+}
+Index length(N_Vector v) {
+  return static_cast<N_VectorContent_Serial>(v->content)->length;
+}
 
 // z = function(x …) entry by entry; arguments may be the same vector, so nothing is `restrict`.
 template <class Function>
@@ -97,7 +101,9 @@ Real weighted_square_sum(N_Vector x, N_Vector w) {
 Real weighted_rms(N_Vector x, N_Vector w) {
   return std::sqrt(weighted_square_sum(x, w) / static_cast<Real>(length(x)));
 }
-Real weighted_l2(N_Vector x, N_Vector w) { return std::sqrt(weighted_square_sum(x, w)); }
+Real weighted_l2(N_Vector x, N_Vector w) {
+  return std::sqrt(weighted_square_sum(x, w));
+}
 Real l1(N_Vector x) {
   const Real* u = data(x);
   return sum(length(x), [=](Index i) { return std::abs(u[i]); });
@@ -180,13 +186,32 @@ Vector make_vector(std::size_t size, SUNContext context) {
 }
 
 std::span<double> entries(N_Vector v) {
-  const bool parts = v != nullptr && (v->ops->nvgetcommunicator != nullptr ||
-                                      v->ops->nvgetarraypointer == nullptr);
+  const bool parts = v != nullptr &&
+                     (v->ops->nvgetcommunicator != nullptr || v->ops->nvgetarraypointer == nullptr);
   double* first = v == nullptr || parts ? nullptr : N_VGetArrayPointer(v);
   if (first == nullptr) {
     throw InvalidArgument("the entries of this kind of vector do not lie in one array");
   }
   return {first, static_cast<std::size_t>(N_VGetLength(v))};
+}
+
+std::size_t packed_bytes(N_Vector v) {
+  if (v == nullptr || v->ops->nvbufsize == nullptr || v->ops->nvbufpack == nullptr ||
+      v->ops->nvbufunpack == nullptr) {
+    throw InvalidArgument("this kind of vector cannot be packed: it has no N_VBufPack");
+  }
+  Index size = 0;
+  check(N_VBufSize(v, &size), "N_VBufSize");
+  return static_cast<std::size_t>(size);
+}
+
+void pack(N_Vector v, std::span<std::byte> out) {
+  check(N_VBufPack(v, out.data()), "N_VBufPack");
+}
+
+void unpack(N_Vector v, std::span<const std::byte> in) {
+  // SUNDIALS takes a pointer to what it only reads.
+  check(N_VBufUnpack(v, const_cast<std::byte*>(in.data())), "N_VBufUnpack");
 }
 
 }  // namespace costate::sundials

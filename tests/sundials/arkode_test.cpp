@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-
 #include "costate/integrate/diagonally_implicit.hpp"
 #include "costate/integrate/imex.hpp"
 #include "sundials/robertson.hpp"
@@ -60,8 +59,8 @@ TEST_CASE("Robertson with ARKODE's steps: rates to the accuracy of the reference
   }
   {
     const auto result = gradient(4e7, 1e-8);
-    CHECK(largest_relative_error(result.dp, Eigen::Vector3d(7.68377326602e5, -3.06892092,
-                                                            5.11488997882e-4)) < 1e-6);
+    CHECK(largest_relative_error(
+              result.dp, Eigen::Vector3d(7.68377326602e5, -3.06892092, 5.11488997882e-4)) < 1e-6);
   }
 }
 
@@ -92,8 +91,7 @@ TEST_CASE("The gradient on ARKODE's steps is that of the same fixed grid, to the
 TEST_CASE("Explicit, implicit and IMEX methods take ARKODE's steps", "[oracle]") {
   const auto problem = relaxation();
   const auto objective = last_value();
-  const costate::RunOf<decltype(problem)> run{
-      .t0 = 0, .t1 = 2, .y0 = One(1.), .p = One(0.)};
+  const costate::RunOf<decltype(problem)> run{.t0 = 0, .t1 = 2, .y0 = One(1.), .p = One(0.)};
   // d y(2) / dp of the linear problem: ∫ exp(-50 (2 - t)) cos t dt.
   const double e = std::exp(-100.);
   const double right = (50 * std::cos(2.) + std::sin(2.) - 50 * e) / 2501;
@@ -110,7 +108,9 @@ TEST_CASE("Explicit, implicit and IMEX methods take ARKODE's steps", "[oracle]")
   check_one(problem, costate::Sdirk43{.rtol = 1e-8, .atol = 1e-10}, 1e-6);
   const auto stiff = costate::problem<One, One>(
       [](double, const One& y, const One&, One& out) { out[0] = -50 * y[0]; },
-      [](double, const One&, const One&, const One& w, One& y_bar, One&) { y_bar[0] = -50 * w[0]; });
+      [](double, const One&, const One&, const One& w, One& y_bar, One&) {
+        y_bar[0] = -50 * w[0];
+      });
   const auto rest = costate::problem<One, One>(
       [](double t, const One& y, const One& p, One& out) {
         out[0] = 50 * std::cos(t) - std::sin(t) + p[0] * y[0];
@@ -128,9 +128,9 @@ TEST_CASE("ARKODE's steps land on the observations, in both directions of time")
   const auto objective = costate::observations(
       times, [](std::size_t, const One& y, const One&) { return y[0]; },
       [](std::size_t, const One&, const One&, One& y_bar, One&) { y_bar[0] += 1; });
-  const auto result = arkode::value_and_gradient(
-      problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-9}, objective,
-      {.t0 = 0, .t1 = 2, .y0 = One(1.), .p = One(0.)});
+  const auto result =
+      arkode::value_and_gradient(problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-9}, objective,
+                                 {.t0 = 0, .t1 = 2, .y0 = One(1.), .p = One(0.)});
   for (const double t : times) CHECK(result.grid.index_of(t) != costate::unknown);
   CHECK(std::abs(result.value - (std::cos(1.5) + 2 * std::cos(0.25) + std::cos(2.))) < 1e-4);
 
@@ -147,12 +147,11 @@ TEST_CASE("What goes wrong with ARKODE's steps is said by step and time") {
   const auto objective = robertson::objective();
   const costate::RunOf<decltype(problem)> run{
       .t0 = 0, .t1 = 40, .y0 = robertson::initial(), .p = robertson::rates()};
-  CHECK_THROWS_AS(
-      arkode::arkode_steps(problem, costate::Esdirk43{.steps = 10}, objective, run),
-      costate::InvalidArgument);
+  CHECK_THROWS_AS(arkode::arkode_steps(problem, costate::Esdirk43{.steps = 10}, objective, run),
+                  costate::InvalidArgument);
   try {
     arkode::arkode_steps(problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-12}, objective, run,
-                           {.max_steps = 5});
+                         {.max_steps = 5});
     FAIL("no error");
   } catch (const costate::IntegrationError& error) {
     CHECK(error.step == 5);
@@ -166,9 +165,10 @@ TEST_CASE("What goes wrong with ARKODE's steps is said by step and time") {
         out = -y;
       },
       [](double, const One&, const One&, const One& w, One& y_bar, One&) { y_bar = -w; });
-  CHECK_THROWS_AS(arkode::arkode_steps(bad, costate::Dopri5{.rtol = 1e-6, .atol = 1e-9},
-                                         last_value(), {.t0 = 0, .t1 = 1, .y0 = One(1.), .p = One(0.)}),
-                  Mine);
+  CHECK_THROWS_AS(
+      arkode::arkode_steps(bad, costate::Dopri5{.rtol = 1e-6, .atol = 1e-9}, last_value(),
+                           {.t0 = 0, .t1 = 1, .y0 = One(1.), .p = One(0.)}),
+      Mine);
   // A solution that blows up.
   const auto blows_up = costate::problem<One, One>(
       [](double, const One& y, const One&, One& out) { out[0] = y[0] * y[0]; },
@@ -177,7 +177,7 @@ TEST_CASE("What goes wrong with ARKODE's steps is said by step and time") {
       });
   CHECK_THROWS_AS(
       arkode::arkode_steps(blows_up, costate::Dopri5{.rtol = 1e-6, .atol = 1e-9}, last_value(),
-                             {.t0 = 0, .t1 = 2, .y0 = One(1.), .p = One(0.)}),
+                           {.t0 = 0, .t1 = 2, .y0 = One(1.), .p = One(0.)}),
       costate::IntegrationError);
 }
 
@@ -187,11 +187,11 @@ TEST_CASE("The user's settings reach ARKODE") {
   const costate::RunOf<decltype(problem)> run{
       .t0 = 0, .t1 = 40, .y0 = robertson::initial(), .p = robertson::rates()};
   bool called = false;
-  const auto steps = arkode::arkode_steps(
-      problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-12}, objective, run,
-      {.max_step = 1, .configure = [&](void* arkode, N_Vector like) {
-         called = arkode != nullptr && N_VGetLength(like) == 3;
-       }});
+  const auto steps =
+      arkode::arkode_steps(problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-12}, objective, run,
+                           {.max_step = 1, .configure = [&](void* arkode, N_Vector like) {
+                              called = arkode != nullptr && N_VGetLength(like) == 3;
+                            }});
   CHECK(called);
   for (std::size_t i = 1; i < steps.times.size(); ++i) {
     CHECK(steps.times[i] - steps.times[i - 1] <= 1 + 1e-12);

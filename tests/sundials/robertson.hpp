@@ -10,8 +10,12 @@ namespace robertson {
 using State = Eigen::Vector3d;
 using Parameters = Eigen::Vector3d;
 
-inline State initial() { return {1, 0, 0}; }
-inline Parameters rates() { return {0.04, 1e4, 3e7}; }
+inline State initial() {
+  return {1, 0, 0};
+}
+inline Parameters rates() {
+  return {0.04, 1e4, 3e7};
+}
 
 inline auto problem() {
   return costate::problem<State, Parameters>(
@@ -34,9 +38,9 @@ inline auto problem() {
 }
 
 inline auto objective() {
-  return costate::integral([](double, const State& y, const Parameters&) { return y[2]; },
-                           [](double, const State&, const Parameters&, State& y_bar,
-                              Parameters&) { y_bar[2] += 1; });
+  return costate::integral(
+      [](double, const State& y, const Parameters&) { return y[2]; },
+      [](double, const State&, const Parameters&, State& y_bar, Parameters&) { y_bar[2] += 1; });
 }
 
 }  // namespace robertson

@@ -94,7 +94,9 @@ ArkodeTable table(const std::array<std::array<double, S>, S>& a, const std::arra
 }
 
 template <class Method>
-concept IsImex = requires { Method::tableau.a_explicit; };
+concept IsImex = requires {
+  Method::tableau.a_explicit;
+};
 
 template <class Method>
 ArkodeMethod coefficients(const Method& method) {
@@ -162,8 +164,9 @@ ArkodeSteps arkode_steps(const F& problem, const Method& method, const O& object
                          const RunOf<F>& run, const ArkodeOptions& options = {}) {
   using State = typename F::State;
   static_assert(std::same_as<typename State::Scalar, double>, "SUNDIALS computes in double");
-  static_assert(requires { Method::tableau.embedded_order; },
-                "ARKODE knows explicit, diagonally implicit and IMEX Runge-Kutta methods");
+  static_assert(
+      requires { Method::tableau.embedded_order; },
+      "ARKODE knows explicit, diagonally implicit and IMEX Runge-Kutta methods");
   static_assert(Method::tableau.embedded_order > 0,
                 "this method has no error estimate to choose steps by");
   static_assert(!HasMass<F>, "problems with a mass matrix are not passed to ARKODE");

@@ -27,4 +27,12 @@ void use_fast_operations(N_Vector v) noexcept;
 /// @throws InvalidArgument if it has not
 std::span<double> entries(N_Vector v);
 
+/// The bytes of a vector of any kind that can be packed (`N_VBufPack`): serial, threaded, the part
+/// of this process of a parallel one, and those made of several.
+/// @throws InvalidArgument if it cannot
+[[nodiscard]] std::size_t packed_bytes(N_Vector v);
+/// @param out  packed_bytes(v) bytes, aligned to 8
+void pack(N_Vector v, std::span<std::byte> out);
+void unpack(N_Vector v, std::span<const std::byte> in);
+
 }  // namespace costate::sundials
