@@ -12,9 +12,11 @@
 #include "costate/schedule/revolve.hpp"
 #include "support/catch.hpp"
 #include "support/complex_step.hpp"
+#include "support/nonlinear.hpp"
 #include "support/stiff_problems.hpp"
 
 using namespace costate;
+using problems::Nonlinear;
 
 namespace {
 
@@ -90,60 +92,31 @@ void check_order() {
   }
 }
 
-// y1' = y2 + p1 t y1,  y2' = p1 (1 - y1²) y2 - p2 y1 sin t: nonlinear, with all second derivatives.
-struct Nonlinear {
-  using State = V2;
-  using Parameters = V2;
-  template <class Y, class P, class Out>
-  static void f(double t, const Y& y, const P& p, Out& out) {
-    out[0] = y[1] + p[0] * t * y[0];
-    out[1] = p[0] * (1. - y[0] * y[0]) * y[1] - p[1] * y[0] * std::sin(t);
-  }
+// The integrand y_1² p_2 cos t.
+struct Integrand {
   template <class Y, class P>
-  static auto jacobian(double t, const Y& y, const P& p) {
-    Eigen::Matrix<typename Y::Scalar, 2, 2> j;
-    j << p[0] * t, 1., -2. * p[0] * y[0] * y[1] - p[1] * std::sin(t), p[0] * (1. - y[0] * y[0]);
-    return j;
+  static auto g(double t, const Y& y, const P& p) {
+    return y[0] * y[0] * p[1] * std::cos(t);
   }
-  template <class Y, class P>
-  static auto slope_in_time(double t, const Y& y, const P& p) {
-    Eigen::Matrix<typename Y::Scalar, 2, 1> out;
-    out << p[0] * y[0], -p[1] * y[0] * std::cos(t);
-    return out;
-  }
-  void rhs(double t, const V2& y, const V2& p, V2& out) const { f(t, y, p, out); }
-  void vjp(double t, const V2& y, const V2& p, const V2& w, V2& y_bar, V2& p_bar) const {
-    y_bar = jacobian(t, y, p).transpose() * w;
-    p_bar[0] += t * y[0] * w[0] + (1 - y[0] * y[0]) * y[1] * w[1];
-    p_bar[1] -= y[0] * std::sin(t) * w[1];
-  }
-  void jacobian_vjp(double t, const V2& y, const V2& p, const V2& k, const V2& w, V2& y_bar,
-                    V2& p_bar) const {
-    y_bar[0] += w[1] * (-2 * p[0] * y[1] * k[0] - 2 * p[0] * y[0] * k[1]);
-    y_bar[1] += w[1] * (-2 * p[0] * y[0] * k[0]);
-    p_bar[0] += w[0] * t * k[0] + w[1] * (-2 * y[0] * y[1] * k[0] + (1 - y[0] * y[0]) * k[1]);
-    p_bar[1] -= w[1] * std::sin(t) * k[0];
-  }
-  void time_derivative(double t, const V2& y, const V2& p, V2& out) const {
-    out = slope_in_time(t, y, p);
-  }
-  void time_derivative_vjp(double t, const V2& y, const V2& p, const V2& w, V2& y_bar,
-                           V2& p_bar) const {
-    y_bar[0] += p[0] * w[0] - p[1] * std::cos(t) * w[1];
-    p_bar[0] += y[0] * w[0];
-    p_bar[1] -= y[0] * std::cos(t) * w[1];
+  static auto objective() {
+    return integral([](double t, const V2& y, const V2& p) { return g(t, y, p); },
+                    [](double t, const V2& y, const V2& p, V2& y_bar, V2& p_bar) {
+                      y_bar[0] += 2 * y[0] * p[1] * std::cos(t);
+                      p_bar[1] += y[0] * y[0] * std::cos(t);
+                    });
   }
 };
 
-// The method as it stands in the book, in complex arithmetic: y_2 at the end.
+// The method as it stands in the book, in complex arithmetic: y_2 at the end, and the integral.
 template <std::size_t S>
-oracle::Complex last_entry(const RosenbrockTableau<S>& m, const std::vector<double>& times,
-                           Eigen::Vector2cd y, const Eigen::Vector2cd& p) {
+oracle::Complex value_of(const RosenbrockTableau<S>& m, const std::vector<double>& times,
+                         Eigen::Vector2cd y, const Eigen::Vector2cd& p) {
+  oracle::Complex integral = 0;
   for (std::size_t n = 0; n + 1 < times.size(); ++n) {
     const double t = times[n];
     const double h = times[n + 1] - t;
     const Eigen::Matrix2cd w =
-        Eigen::Matrix2cd::Identity() / (m.gamma * h) - Nonlinear::jacobian(t, y, p);
+        Eigen::Matrix2cd::Identity() / (m.gamma * h) - Nonlinear::matrix(t, y, p);
     std::vector<Eigen::Vector2cd> u;
     for (std::size_t i = 0; i < S; ++i) {
       Eigen::Vector2cd x = y;
@@ -154,9 +127,13 @@ oracle::Complex last_entry(const RosenbrockTableau<S>& m, const std::vector<doub
       r += m.gamma_i[i] * h * Nonlinear::slope_in_time(t, y, p);
       u.push_back(w.inverse() * r);
     }
+    Eigen::Vector2cd middle = y;
+    for (std::size_t i = 0; i < S; ++i) middle += m.middle[i] * u[i];
+    integral += h / 6 * (Integrand::g(t, y, p) + 4. * Integrand::g(t + h / 2, middle, p));
     for (std::size_t i = 0; i < S; ++i) y += m.m[i] * u[i];
+    integral += h / 6 * Integrand::g(t + h, y, p);
   }
-  return y[1];
+  return y[1] + integral;
 }
 
 template <class Method>
@@ -165,7 +142,8 @@ void check_against_complex_steps() {
   const std::vector<double> times{0.2, 0.3, 0.55, 0.6, 0.9};
   const V2 y0(1.2, 0.7);
   const V2 p(1.5, 0.8);
-  const auto r = value_and_gradient(Nonlinear{}, Method{.grid = times}, end_of<Nonlinear>(1),
+  const auto r = value_and_gradient(Nonlinear{}, Method{.grid = times},
+                                    end_of<Nonlinear>(1) + Integrand::objective(),
                                     {.t0 = 0.2, .t1 = 0.9, .y0 = y0, .p = p});
   Eigen::Vector4d gradient;
   gradient << r.dy0, r.dp;
@@ -174,7 +152,7 @@ void check_against_complex_steps() {
     Eigen::Vector2cd y = y0.cast<oracle::Complex>();
     Eigen::Vector2cd q = p.cast<oracle::Complex>();
     (i < 2 ? y[i] : q[i - 2]) += oracle::Complex(0, 1e-30);
-    expected[i] = last_entry(Method::tableau, times, y, q).imag() / 1e-30;
+    expected[i] = value_of(Method::tableau, times, y, q).imag() / 1e-30;
   }
   // Four steps of at most six stages, whose coefficients of up to 34 cancel: some thousand
   // roundings.

@@ -19,7 +19,7 @@
 
 /// @file
 /// One step of an additive Runge-Kutta method for y' = f(t, y, p) + g(t, y, p), implicit in f and
-/// explicit in g, and its adjoint. With F_j = f(t_j, Y_j), G_j = g(t_j, Y_j),
+/// explicit in g, its tangent and its adjoint. With F_j = f(t_j, Y_j), G_j = g(t_j, Y_j),
 ///
 ///     B_i = y + h sum_{j<i} (a_ij F_j + â_ij G_j),   Y_i = B_i + h a_ii F_i,
 ///     y⁺ = y + h sum_i (b_i F_i + b̂_i G_i),
@@ -31,7 +31,8 @@
 ///     (I - h a_ii J_i)ᵀ u_i = h b_i λ + h sum_{j>i} a_ji v_j + h a_ii q_i
 ///     v_i = J_iᵀ u_i + q_i
 ///
-/// and then λ ← λ + sum_i v_i, with J = ∂f/∂y.
+/// and then λ ← λ + sum_i v_i, with J = ∂f/∂y. A running integral is a component of the implicit
+/// part: its weights are h b_i.
 
 namespace costate {
 
@@ -60,6 +61,13 @@ class SplitProblem {
     stiff_.vjp(t, y, p, w, y_bar, p_bar);
     nonstiff_.vjp(t, y, p, w, other, p_bar);
     y_bar += other;
+  }
+  void jvp(double t, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+           State& out) const requires TangentProblem<F> && TangentProblem<G> {
+    State other = out;
+    stiff_.jvp(t, y, p, dy, dp, out);
+    nonstiff_.jvp(t, y, p, dy, dp, other);
+    out += other;
   }
 
   [[nodiscard]] const F& stiff() const { return stiff_; }
@@ -99,9 +107,6 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
   friend Base;
   using Stiff = std::remove_cvref_t<decltype(std::declval<const P&>().stiff())>;
   static_assert(!HasMass<Stiff>, "IMEX methods are for problems without a mass matrix");
-  static_assert(!Base::integrates || T.b == T.b_explicit,
-                "this IMEX method has no quadrature of its own, since the weights of its parts "
-                "differ: make the integral a component of the state");
 
  public:
   using State = typename Base::State;
@@ -118,6 +123,44 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
       for (State& x : *states) x.setZero(size);
     }
     for (State* x : {&base_, &r_, &d_, &u_, &q_}) x->setZero(size);
+  }
+
+  /// dy → dy⁺ in place, the derivative of y⁺ in the direction (dy, dp); adds that of the integral.
+  /// Allocates: it is made for checks.
+  /// @param y  state before the step
+  void tangent(const Interval& s, const State& y, State& dy, const Parameters& dp,
+               double& integral_dot) requires TangentProblem<P> {
+    stages(s, y, false);
+    std::array<State, stage_count> f_dot = f_slope_;
+    std::array<State, stage_count> g_dot = g_slope_;
+    State x = dy;
+    for (std::size_t i = 0; i < stage_count; ++i) {
+      const double t = stage_time(s, T.c[i]);
+      const auto ha = static_cast<Scalar>(s.h * T.a[i][i]);
+      set_base(i, s, dy, f_dot, g_dot);
+      x = base_;
+      if (ha == Scalar(0)) {
+        f_.stiff().jvp(t, y_[i], p_, x, dp, f_dot[i]);
+      } else {
+        const auto residual = [&](const State& z, State& r) {
+          f_.stiff().jvp(t, y_[i], p_, z, dp, r);
+          r *= ha;
+          r += base_ - z;
+        };
+        const auto correct = [&](State& r) { solver_.solve(r); };
+        const auto refresh = [&](const State&) { return prepare(s, t, y_[i], T.a[i][i]); };
+        if (!refresh(x) || !newton(x, r_, residual, correct, refresh).converged) {
+          not_converged(T.name, s, t, 0);
+        }
+        f_dot[i] = (x - base_) / ha;
+      }
+      f_.nonstiff().jvp(t, y_[i], p_, x, dp, g_dot[i]);
+      if constexpr (integrates) {
+        objective_gradient(t, y_[i]);
+        integral_dot += s.h * T.b[i] * static_cast<double>(y_term_.dot(x) + p_term_.dot(dp));
+      }
+    }
+    add_slopes(s, f_dot, g_dot, dy);
   }
 
   /// The error estimate W⁻¹ h sum (b_hat_i - b_i) (F_i + G_i) of the trial step just made, in the
@@ -146,11 +189,34 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
       y_next.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
       return;
     }
+    if constexpr (integrates) {
+      for (std::size_t i = 0; i < stage_count; ++i) {
+        if (T.b[i] != 0) accumulate(s.h * T.b[i], stage_time(s, T.c[i]), y_[i]);
+      }
+    }
     y_next = y;
+    add_slopes(s, f_slope_, g_slope_, y_next);
+  }
+
+  using Slopes = std::array<State, stage_count>;
+
+  // base = y + h sum_{j<i} (a_ij f_j + â_ij g_j)
+  void set_base(std::size_t i, const Interval& s, const State& y, const Slopes& f,
+                const Slopes& g) {
+    base_ = y;
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto of_g = static_cast<Scalar>(s.h * T.a_explicit[i][j]);
+      const auto of_f = static_cast<Scalar>(s.h * T.a[i][j]);
+      if (of_g != Scalar(0)) base_ += of_g * g[j];
+      if (of_f != Scalar(0)) base_ += of_f * f[j];
+    }
+  }
+
+  // y += h sum_i (b_i f_i + b̂_i g_i)
+  static void add_slopes(const Interval& s, const Slopes& f, const Slopes& g, State& y) {
     for (std::size_t i = 0; i < stage_count; ++i) {
-      if constexpr (integrates) accumulate(s.h * T.b[i], stage_time(s, T.c[i]), y_[i]);
-      if (T.b[i] != 0) y_next += static_cast<Scalar>(s.h * T.b[i]) * f_slope_[i];
-      if (T.b_explicit[i] != 0) y_next += static_cast<Scalar>(s.h * T.b_explicit[i]) * g_slope_[i];
+      if (T.b[i] != 0) y += static_cast<Scalar>(s.h * T.b[i]) * f[i];
+      if (T.b_explicit[i] != 0) y += static_cast<Scalar>(s.h * T.b_explicit[i]) * g[i];
     }
   }
 
@@ -211,13 +277,7 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
   bool stage(std::size_t i, const Interval& s, const State& y, bool trial) {
     const double t = stage_time(s, T.c[i]);
     const auto ha = static_cast<Scalar>(s.h * T.a[i][i]);
-    base_ = y;
-    for (std::size_t j = 0; j < i; ++j) {
-      const auto of_g = static_cast<Scalar>(s.h * T.a_explicit[i][j]);
-      const auto of_f = static_cast<Scalar>(s.h * T.a[i][j]);
-      if (of_g != Scalar(0)) base_ += of_g * g_slope_[j];
-      if (of_f != Scalar(0)) base_ += of_f * f_slope_[j];
-    }
+    set_base(i, s, y, f_slope_, g_slope_);
     y_[i] = base_;
     if (ha == Scalar(0)) {
       f_.stiff().rhs(t, y_[i], p_, f_slope_[i]);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include "costate/core/step.hpp"
@@ -22,12 +24,15 @@ inline constexpr RosenbrockTableau<1> rosenbrock_2{.name = "Rosenbrock 2",
                                                    .m = {2},
                                                    .alpha = {0},
                                                    .gamma_i = {0.5},
+                                                   .middle = {1},
                                                    .order = 2};
 
 /// J. Lang, J. Verwer, BIT 41 (2001) 731-738: third order, A-stable, no order reduction for
-/// parabolic equations.
+/// parabolic equations. The middle is that of the parabola with the slope U_1 / (γ h), which is
+/// y' + γ h y'' up to O(h²), and the increment y⁺ - y.
 inline constexpr double ros3p_gamma = 0.78867513459481288225;  // 1/2 + sqrt(3)/6
 inline constexpr double ros3p_root = 1.73205080756887729353;   // sqrt(3)
+inline constexpr double ros3p_half = 0.5 + ros3p_root / 4;     // of the increment, in the middle
 inline constexpr RosenbrockTableau<3> ros3p{
     .name = "ROS3P",
     .gamma = ros3p_gamma,
@@ -36,9 +41,25 @@ inline constexpr RosenbrockTableau<3> ros3p{
     .m = {2, 1 / ros3p_root, 1 - 1 / ros3p_root},
     .alpha = {0, 1, 1},
     .gamma_i = {ros3p_gamma, ros3p_gamma - 1, 0.5 - 2 * ros3p_gamma},
+    .middle = {2 * ros3p_half - ros3p_root / (4 * ros3p_gamma), ros3p_half / ros3p_root,
+               ros3p_half*(1 - 1 / ros3p_root)},
     .order = 3};
 
+/// y(t + h/2) from y, y⁺ and the two further sums of stages of RODAS's continuous extension,
+/// y(t + θ h) = (1-θ) y + θ (y⁺ + (1-θ) (sum d2_i U_i + θ sum d3_i U_i)), third order.
+constexpr std::array<double, 6> rodas_middle(const std::array<double, 6>& m) {
+  constexpr std::array<double, 6> d2{10.12623508344586,  -7.487995877610167, -34.80091861555747,
+                                     -7.992771707568823, 1.025137723295662,  0};
+  constexpr std::array<double, 6> d3{-0.6762803392806898, 6.087714651680015,  16.43084320892478,
+                                     24.76722511418386,   -6.594389125716872, 0};
+  std::array<double, 6> middle{};
+  for (std::size_t i = 0; i < 6; ++i) middle[i] = m[i] / 2 + d2[i] / 4 + d3[i] / 8;
+  return middle;
+}
+
 /// RODAS of Hairer & Wanner (1996), IV.7 and VI.4: fourth order, L-stable, stiffly accurate.
+inline constexpr std::array<double, 6> rodas_m{
+    1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1, 1};
 inline constexpr RosenbrockTableau<6> rodas_43{
     .name = "RODAS 4(3)",
     .gamma = 0.25,
@@ -55,10 +76,11 @@ inline constexpr RosenbrockTableau<6> rodas_43{
            {7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160},
            {8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
             -6.058818238834054}}},
-    .m = {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1, 1},
+    .m = rodas_m,
     .alpha = {0, 0.386, 0.21, 0.63, 1, 1},
     .gamma_i = {0.25, -0.1043, 0.1035, -0.03620000000000023, 0, 0},
     .m_hat = {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1, 0},
+    .middle = rodas_middle(rodas_m),
     .order = 4,
     .embedded_order = 3};
 

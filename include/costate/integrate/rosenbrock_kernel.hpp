@@ -15,8 +15,8 @@
 #include "costate/integrate/transposed_solve.hpp"
 
 /// @file
-/// One step of a Rosenbrock method for y' = f(t, y, p), and its adjoint: linear systems with one
-/// matrix, no iteration. With J and f_t at (t, y), the stages are
+/// One step of a Rosenbrock method for y' = f(t, y, p), its tangent and its adjoint: linear systems
+/// with one matrix, no iteration. With J and f_t at (t, y), the stages are
 ///
 ///     (I - γ h J) U_i = γ h (f(t + α_i h, Y_i) + sum_{j<i} c_ij U_j / h + γ_i h f_t),
 ///     Y_i = y + sum_{j<i} a_ij U_j,     y⁺ = y + sum_i m_i U_i
@@ -32,6 +32,10 @@
 ///     λ ← λ + sum_i (v_i + γ h ∇(w_iᵀ J U_i) + γ γ_i h² ∇(w_iᵀ f_t)).
 ///
 /// Without the last two terms the result is no derivative of anything.
+///
+/// As one more component of y, a running integral would bring second derivatives of the integrand
+/// in. It is formed by Simpson's rule instead, h/6 (g(y) + 4 g(y + sum_i middle_i U_i) + g(y⁺)),
+/// which is of fourth order if the value in the middle is of third.
 
 namespace costate {
 
@@ -46,6 +50,7 @@ struct RosenbrockTableau {
   std::array<double, S> alpha;             ///< stage times
   std::array<double, S> gamma_i;           ///< weights of f_t
   std::array<double, S> m_hat = {};        ///< weights of the embedded solution, if there is one
+  std::array<double, S> middle = {};       ///< weights of y at t + h/2; none: no running integrals
   int order = 1;
   int embedded_order = 0;  ///< 0: none, no adaptive steps
 };
@@ -79,9 +84,9 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
   static_assert(RosenbrockProblem<F>,
                 "a Rosenbrock method needs the problem's jacobian_vjp, and its time_derivative and "
                 "time_derivative_vjp unless it says `autonomous`");
-  static_assert(!Base::integrates,
-                "a Rosenbrock method has no quadrature of its own: make the integral a component "
-                "of the state");
+  static_assert(!Base::integrates || T.middle != decltype(T.middle){},
+                "this Rosenbrock method has no `middle`, so no running integrals: make the "
+                "integral a component of the state");
   static_assert(!HasMass<F>, "Rosenbrock methods are for problems without a mass matrix");
   static_assert(
       !requires { typename F::Solver; } && !requires { requires F::approximate; },
@@ -104,6 +109,55 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
     for (State* x : {&slope_, &d_, &r_, &sum_}) x->setZero(size);
   }
 
+  /// dy → dy⁺ in place, the derivative of y⁺ in the direction (dy, dp); adds that of the integral.
+  /// Allocates, and forms the derivatives of J and f_t from n products a stage: it is made for
+  /// checks.
+  /// @param y  state before the step
+  void tangent(const Interval& s, const State& y, State& dy, const Parameters& dp,
+               double& integral_dot) requires TangentProblem<F> {
+    stages(s, y, false);
+    const double gamma_h = T.gamma * s.h;
+    std::array<State, stage_count> u_dot = u_;
+    for (std::size_t i = 0; i < stage_count; ++i) {
+      State& x = u_dot[i];
+      d_ = dy;
+      add_stages(T.a[i], u_dot, d_);
+      f_.jvp(stage_time(s, T.alpha[i]), y_[i], p_, d_, dp, x);
+      add_along(dy, dp, x, [&](const State& w, State& y_bar, Parameters& p_bar) {
+        f_.jacobian_vjp(s.t, y, p_, u_[i], w, y_bar, p_bar);
+      });
+      if constexpr (!autonomous) {
+        add_along(dy, dp, x, [&](const State& w, State& y_bar, Parameters& p_bar) {
+          r_ = static_cast<Scalar>(T.gamma_i[i] * s.h) * w;
+          f_.time_derivative_vjp(s.t, y, p_, r_, y_bar, p_bar);
+        });
+      }
+      x *= static_cast<Scalar>(gamma_h);
+      for (std::size_t j = 0; j < i; ++j) {
+        if (T.c[i][j] != 0) x += static_cast<Scalar>(T.gamma * T.c[i][j]) * u_dot[j];
+      }
+      solver_.solve(x);
+    }
+    if constexpr (integrates) {
+      const auto add = [&](double weight, double t, const State& at, const State& along) {
+        objective_gradient(t, at);
+        integral_dot += weight * static_cast<double>(y_term_.dot(along) + p_term_.dot(dp));
+      };
+      add(s.h / 6, s.t, y, dy);
+      r_ = y;
+      add_stages(T.middle, u_, r_);
+      d_ = dy;
+      add_stages(T.middle, u_dot, d_);
+      add(4 * (s.h / 6), s.t + 0.5 * s.h, r_, d_);
+      r_ = y;
+      add_stages(T.m, u_, r_);
+      add_stages(T.m, u_dot, dy);
+      add(s.h / 6, s.t_next, r_, dy);
+    } else {
+      add_stages(T.m, u_dot, dy);
+    }
+  }
+
   /// The error estimate sum (m_hat_i - m_i) U_i of the trial step just made, in the
   /// root-mean-square norm weighted by atol + rtol max(|y|, |y⁺|). NaN if the step could not be
   /// made.
@@ -118,7 +172,8 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
   }
 
  private:
-  using Base::f_, Base::p_, Base::stage_time;
+  using Base::accumulate, Base::f_, Base::integrates, Base::objective_gradient, Base::p_,
+      Base::p_term_, Base::stage_time, Base::y_term_;
 
   static constexpr std::size_t stage_count = T.a.size();
   static constexpr bool autonomous = requires { requires F::autonomous; };
@@ -128,9 +183,39 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
       y_next.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
       return;
     }
+    if constexpr (integrates) {
+      accumulate(s.h / 6, s.t, y);
+      d_ = y;
+      add_stages(T.middle, u_, d_);
+      accumulate(4 * (s.h / 6), s.t + 0.5 * s.h, d_);
+    }
     y_next = y;
+    add_stages(T.m, u_, y_next);
+    if constexpr (integrates) accumulate(s.h / 6, s.t_next, y_next);
+  }
+
+  // y += sum_i weights_i u_i
+  static void add_stages(const std::array<double, stage_count>& weights,
+                         const std::array<State, stage_count>& u, State& y) {
     for (std::size_t i = 0; i < stage_count; ++i) {
-      if (T.m[i] != 0) y_next += static_cast<Scalar>(T.m[i]) * u_[i];
+      if (weights[i] != 0) y += static_cast<Scalar>(weights[i]) * u[i];
+    }
+  }
+
+  // out += the derivative along (dy, dp) of the vector whose products wᵀ ∂/∂(y, p) are `product`.
+  template <class Product>
+  void add_along(const State& dy, const Parameters& dp, State& out, const Product& product) const {
+    State w = out;
+    State y_bar = out;
+    Parameters p_bar = dp;
+    w.setZero();
+    for (Eigen::Index i = 0; i < w.size(); ++i) {
+      w[i] = 1;
+      y_bar.setZero();
+      p_bar.setZero();
+      product(w, y_bar, p_bar);
+      out[i] += y_bar.dot(dy) + static_cast<Scalar>(p_bar.dot(dp));
+      w[i] = 0;
     }
   }
 
@@ -138,7 +223,20 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
     stages(s, y, false);
     const double gamma_h = T.gamma * s.h;
     const auto factor = static_cast<Scalar>(gamma_h);
-    sum_ = lambda;
+    if constexpr (integrates) {
+      r_ = y;
+      add_stages(T.m, u_, r_);
+      integrand_adjoint(s.h / 6, s.t_next, r_, p_bar);
+      lambda += y_term_;
+      integrand_adjoint(s.h / 6, s.t, y, p_bar);
+      sum_ = lambda + y_term_;
+      r_ = y;
+      add_stages(T.middle, u_, r_);
+      integrand_adjoint(4 * (s.h / 6), s.t + 0.5 * s.h, r_, p_bar);
+      sum_ += y_term_;  // which stays the adjoint of y in the middle
+    } else {
+      sum_ = lambda;
+    }
     const auto apply = [&](const State& d, State& r) {
       f_.vjp(s.t, y, p_, d, slope_, scratch_p_);
       r += factor * slope_ - d;
@@ -148,6 +246,7 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
     const auto refresh = [] { return false; };  // the matrix is exact already
     for (std::size_t i = stage_count; i-- > 0;) {
       r_ = static_cast<Scalar>(T.m[i]) * lambda;
+      if constexpr (integrates) r_ += static_cast<Scalar>(T.middle[i]) * y_term_;
       for (std::size_t j = i + 1; j < stage_count; ++j) {
         if (T.a[j][i] != 0) r_ += static_cast<Scalar>(T.a[j][i]) * v_[j];
         if (T.c[j][i] != 0) r_ += static_cast<Scalar>(T.gamma * T.c[j][i]) * w_[j];
@@ -168,6 +267,13 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
     lambda = sum_;
   }
 
+  // The gradient of weight · g(t, y): into y_term_, and added to p_bar.
+  void integrand_adjoint(double weight, double t, const State& y, Parameters& p_bar) {
+    objective_gradient(t, y);
+    y_term_ *= static_cast<Scalar>(weight);
+    p_bar += static_cast<typename Parameters::Scalar>(weight) * p_term_;
+  }
+
   // The stages, in one compiled copy: forward steps, replays and adjoints have the same bits.
   COSTATE_ONE_INSTANCE bool stages(const Interval& s, const State& y, bool trial) {
     const double gamma_h = T.gamma * s.h;
@@ -178,9 +284,7 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
     if constexpr (!autonomous) f_.time_derivative(s.t, y, p_, slope_);
     for (std::size_t i = 0; i < stage_count; ++i) {
       y_[i] = y;
-      for (std::size_t j = 0; j < i; ++j) {
-        if (T.a[i][j] != 0) y_[i] += static_cast<Scalar>(T.a[i][j]) * u_[j];
-      }
+      add_stages(T.a[i], u_, y_[i]);
       f_.rhs(stage_time(s, T.alpha[i]), y_[i], p_, u_[i]);
       if constexpr (!autonomous) {
         if (T.gamma_i[i] != 0) u_[i] += static_cast<Scalar>(T.gamma_i[i] * s.h) * slope_;
