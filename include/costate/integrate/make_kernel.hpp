@@ -6,9 +6,16 @@
 
 namespace costate {
 
+/// Chooses the step of a method for one problem; specialised for problems and objectives that need
+/// something around it (ode/pieces.hpp).
+template <class F, class Method, class Objective>
+struct ChooseKernel {
+  using type = typename Method::template Kernel<F, Objective>;
+};
+
 /// The step of a method for one problem.
 template <class F, class Method, class Objective>
-using KernelOf = typename Method::template Kernel<F, Objective>;
+using KernelOf = typename ChooseKernel<F, Method, Objective>::type;
 
 /// Makes it. Kernels of methods with options of their own, besides those of the step size, take the
 /// method, too.

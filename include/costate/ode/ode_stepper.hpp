@@ -23,6 +23,7 @@
 #include "costate/integrate/time_grid.hpp"
 #include "costate/ode/objective.hpp"
 #include "costate/ode/observation_list.hpp"
+#include "costate/ode/pieces.hpp"
 #include "costate/sweep/stepper.hpp"
 
 namespace costate {
@@ -50,7 +51,8 @@ class OdeStepper final : public Stepper {
   OdeStepper(const F& f, const Method& method, const O& objective, double t0, double t1,
              const State& y0, const Parameters& p)
       : objective_(objective),
-        control_(checked(method.control(), objective, t0, t1)),
+        stops_(stops_of(f, times_of(objective), t0, t1)),
+        control_(checked(method.control(), stops_, t0, t1)),
         t0_(t0),
         t1_(t1),
         kernel_(make_kernel(f, method, objective, p, checked(y0, p).size())),
@@ -59,12 +61,11 @@ class OdeStepper final : public Stepper {
         p_bar_(p),
         observations_(times_of(objective), t0, t1) {
     if (control_.adaptive() && t0 != t1) {
-      controller_.emplace(control_, t0, t1, times_of(objective));
+      controller_.emplace(control_, t0, t1, stops_);
       trial_ = y0;
       grid_ = TimeGrid(t0);
     } else {
-      grid_ =
-          control_.adaptive() ? TimeGrid(t0) : fixed_grid(control_, t0, t1, times_of(objective));
+      grid_ = control_.adaptive() ? TimeGrid(t0) : fixed_grid(control_, t0, t1, stops_);
       steps_ = grid_.steps();
       observations_.bind(grid_);
     }
@@ -298,8 +299,9 @@ class OdeStepper final : public Stepper {
     return y0;
   }
 
-  static StepControl checked(StepControl control, const O& objective, double t0, double t1) {
-    check(control, t0, t1, times_of(objective));
+  static StepControl checked(StepControl control, std::span<const double> stops, double t0,
+                             double t1) {
+    check(control, t0, t1, stops);
     return control;
   }
 
@@ -454,6 +456,7 @@ class OdeStepper final : public Stepper {
   }
 
   const O& objective_;
+  std::vector<double> stops_;  // times to place steps on
   StepControl control_;
   double t0_;
   double t1_;
