@@ -58,9 +58,9 @@ void look_at_container(const std::string& path, const std::string& log_path,
   const Reading reading = options.verify ? Reading::all : Reading::none;
 
   std::unique_ptr<detail::StepLog> log;
-  if (container.log_bytes > 0 && std::filesystem::exists(log_path)) {
+  if (container.log_bytes > 0 && detail::exists(log_path)) {
     log = std::make_unique<detail::StepLog>(files.open(log_path, FileSystem::Mode::read),
-                                            container.log_bytes);
+                                            container.log_bytes, container.identity);
     out.logged = log->steps();
     // Of a run at work the last block may be half written.
     if (options.verify && log->left_over() > 0 && out.worker.empty()) {
@@ -114,13 +114,13 @@ void look_at_directory(const std::string& path, const InspectOptions& options, I
     out.damage.emplace_back(error.what());
   }
   const std::string states = detail::states_path(path);
-  if (std::filesystem::exists(states)) {
+  if (detail::exists(states)) {
     found = true;
     try {
       look_at_container(states, detail::log_path(path), options, out);
     } catch (const StorageError& error) {
       // A run at work may have ended, and removed the file, in the meantime.
-      if (!out.worker.empty() && !std::filesystem::exists(states)) {
+      if (!out.worker.empty() && !detail::exists(states)) {
         Inspection again;
         again.path = path;
         look_at_directory(path, options, again);

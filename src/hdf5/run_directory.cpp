@@ -55,7 +55,7 @@ class Directory final : public RunStore {
       if (!options_.keep) remove_all_but_result();  // killed before it had done so itself
       return;
     }
-    const bool found = std::filesystem::exists(states_path());
+    const bool found = detail::exists(states_path());
     const Container container = found ? check_found() : make();
     auto rows = std::make_unique<RowStore>(files_, states_path(), container, options_.durability,
                                            options_.sync_seconds);
@@ -212,10 +212,10 @@ class Directory final : public RunStore {
 
   void open_log() {
     if (request_.log_bytes == 0) return;
-    const bool there = std::filesystem::exists(log_path());
+    const bool there = detail::exists(log_path());
     log_ = std::make_unique<StepLog>(
         files_.open(log_path(), there ? FileSystem::Mode::update : FileSystem::Mode::create),
-        request_.log_bytes);
+        request_.log_bytes, request_.identity);
     if (!there) files_.sync_directory(options_.directory);
   }
 

@@ -73,6 +73,15 @@ std::string lock_path(const std::string& directory) {
   return directory + "/lock";
 }
 
+bool exists(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::none) {
+    throw StorageError("cannot look at '" + path + "': " + error.message(), path);
+  }
+  return std::filesystem::exists(status);
+}
+
 DirectoryLock::DirectoryLock(const std::string& directory) : path_(lock_path(directory)) {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) throw StorageError("cannot open '" + path_ + "': " + reason(errno), path_);
@@ -97,7 +106,7 @@ DirectoryLock::~DirectoryLock() {
 }
 
 std::string worker_of(const std::string& directory) {
-  const int fd = ::open(lock_path(directory).c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(lock_path(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return "";
   std::string worker;
   if (held(fd)) {
@@ -132,7 +141,7 @@ void write_result(FileSystem& files, const std::string& directory, const std::st
 
 std::optional<Result> read_result(FileSystem& files, const std::string& directory) {
   const std::string path = result_path(directory);
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  if (!exists(path)) return std::nullopt;
   const auto file = files.open(path, FileSystem::Mode::read);
   ResultHeader header;
   const Bytes size = file->size();

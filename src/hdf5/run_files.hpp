@@ -18,6 +18,10 @@ namespace costate::detail {
 [[nodiscard]] std::string result_path(const std::string& directory);
 [[nodiscard]] std::string lock_path(const std::string& directory);
 
+/// Whether there is something of that name.
+/// @throws StorageError if that cannot be told
+[[nodiscard]] bool exists(const std::string& path);
+
 /// A lock that the system takes back when the process ends, however it ends. Its file tells the
 /// process.
 class DirectoryLock {

@@ -11,22 +11,24 @@ namespace costate::detail {
 namespace {
 
 struct BlockHeader {
-  static constexpr std::uint64_t magic_value = 0x31676f6c74736f63ULL;  // "costlog1"
+  static constexpr std::uint64_t magic_value = 0x32676f6c74736f63ULL;  // "costlog2"
   std::uint64_t magic = magic_value;
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::uint64_t payload_hash = 0;
   std::uint64_t header_hash = 0;
-  [[nodiscard]] std::uint64_t own_hash() const noexcept {
-    return hash_bytes(std::as_bytes(std::span(this, 1)).first(32));
+  [[nodiscard]] std::uint64_t own_hash(std::uint64_t seed) const noexcept {
+    return hash_bytes(std::as_bytes(std::span(this, 1)).first(32), seed);
   }
 };
 static_assert(sizeof(BlockHeader) == 40);
 
 }  // namespace
 
-StepLog::StepLog(std::unique_ptr<File> file, std::size_t step_bytes)
-    : file_(std::move(file)), step_bytes_(step_bytes) {
+StepLog::StepLog(std::unique_ptr<File> file, std::size_t step_bytes, std::string_view identity)
+    : file_(std::move(file)),
+      step_bytes_(step_bytes),
+      seed_(hash_bytes(std::as_bytes(std::span(identity)))) {
   scan([](Step, Step, std::span<const std::byte>) {});
 }
 
@@ -40,7 +42,7 @@ void StepLog::scan(Visit visit) {
   while (end_ + sizeof(BlockHeader) <= size) {
     BlockHeader header;
     file_->read(std::as_writable_bytes(std::span(&header, 1)), end_);
-    if (header.magic != BlockHeader::magic_value || header.header_hash != header.own_hash() ||
+    if (header.magic != BlockHeader::magic_value || header.header_hash != header.own_hash(seed_) ||
         header.from != steps_ || header.to <= header.from) {
       return;
     }
@@ -48,7 +50,7 @@ void StepLog::scan(Visit visit) {
     if (bytes > size - end_ - sizeof(BlockHeader)) return;
     payload.resize(bytes);
     file_->read(payload, end_ + sizeof(BlockHeader));
-    if (hash_bytes(payload) != header.payload_hash) return;
+    if (hash_bytes(payload, seed_) != header.payload_hash) return;
     visit(header.from, header.to, payload);
     end_ += sizeof(BlockHeader) + bytes;
     steps_ = header.to;
@@ -66,8 +68,8 @@ void StepLog::append(Step from, Step to, std::span<const std::byte> logs) {
   BlockHeader header;
   header.from = steps_;
   header.to = to;
-  header.payload_hash = hash_bytes(logs);
-  header.header_hash = header.own_hash();
+  header.payload_hash = hash_bytes(logs, seed_);
+  header.header_hash = header.own_hash(seed_);
   file_->write(logs, end_ + sizeof(BlockHeader));
   file_->write(std::as_bytes(std::span(&header, 1)), end_);
   end_ += sizeof(BlockHeader) + logs.size();

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "costate/core/step.hpp"
 #include "costate/storage/file_system.hpp"
@@ -11,12 +12,13 @@
 namespace costate::detail {
 
 /// What was recorded of each step, appended block by block. A block is a header of 40 bytes (magic,
-/// from, to, hash of the payload, hash of the header before) and the payload. Reading stops at the
+/// from, to, hash of the payload, hash of the header before) and the payload; the hashes are seeded
+/// with that of the run's identity, so that the log of another run is none. Reading stops at the
 /// first block that is torn or out of order; the next append goes there.
 class StepLog {
  public:
   /// @param file  of any contents
-  StepLog(std::unique_ptr<File> file, std::size_t step_bytes);
+  StepLog(std::unique_ptr<File> file, std::size_t step_bytes, std::string_view identity);
 
   /// Logs of the steps [0, steps()) are there.
   [[nodiscard]] Step steps() const noexcept { return steps_; }
@@ -33,6 +35,7 @@ class StepLog {
 
   std::unique_ptr<File> file_;
   std::size_t step_bytes_;
+  std::uint64_t seed_;
   Bytes end_ = 0;
   Step steps_ = 0;
 };

@@ -87,11 +87,18 @@ class Descriptor final : public File {
 class Real final : public FileSystem {
  public:
   std::unique_ptr<File> open(const std::string& path, Mode mode) override {
-    int flags = O_CLOEXEC | (mode == Mode::read ? O_RDONLY : O_RDWR);
+    // Not blocking: the opening of a pipe would wait for a partner.
+    int flags = O_CLOEXEC | O_NONBLOCK | (mode == Mode::read ? O_RDONLY : O_RDWR);
     if (mode == Mode::create) flags |= O_CREAT | O_EXCL;
     const int fd = ::open(path.c_str(), flags, 0666);
     if (fd < 0) fail(mode == Mode::create ? "create" : "open", path, errno);
-    return std::make_unique<Descriptor>(path, fd);
+    auto file = std::make_unique<Descriptor>(path, fd);
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) fail("look at", path, errno);
+    if (!S_ISREG(status.st_mode)) {
+      throw StorageError("cannot open '" + path + "': it is not a file", path);
+    }
+    return file;
   }
   void rename(const std::string& from, const std::string& to) override {
     if (std::rename(from.c_str(), to.c_str()) != 0) fail("rename to '" + to + "'", from, errno);
