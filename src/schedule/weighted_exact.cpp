@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bounded_programme.hpp"
 #include "chain.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "programme.hpp"
@@ -17,7 +18,8 @@ namespace {
 constexpr double tie = 0x1p-46;
 
 constexpr Step most_exact = 4000;   // steps
-constexpr double most_cells = 1e9;  // of T, some nanoseconds each
+constexpr double most_plain = 1e8;  // cells of T that are all computed, some nanoseconds each
+constexpr double most_cells = 1e9;  // of T if less effort is wanted
 constexpr double most_tries = 2e9;  // splits looked at if writes cost something
 constexpr Step all_splits = 200;    // steps up to which all are tried if writes cost something
 constexpr Step wide = 16;           // room around Knuth's bounds beyond that
@@ -47,6 +49,9 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
   const Slot c = std::min<Slot>(slots, n - 1);
   const auto free = [](Step, Slot) { return 0.0; };
   const auto nothing = [](Step, Slot, std::vector<Decision>&) {};
+  if (write <= 0 && c > 1 && cells(n, c) > most_plain) {
+    return split_within_bounds(chain, i, j, c, tie_cost(chain, i, j, slots), plan);
+  }
   if (write <= 0) {
     Programme<MonotoneSplits>(chain, {steps, c, tie_cost(chain, i, j, slots), 0}, free)
         .append(0, n, plan, nothing);
@@ -59,6 +64,7 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
 
 bool splits_exactly(Step n, Slot slots, double write, double effort) {
   if (n > most_exact) return false;
+  if (write <= 0 && effort >= 1) return true;
   if (n <= all_splits || write <= 0) return cells(n, slots) <= most_cells * effort;
   return cells(n, slots) * (2 * narrow + 2) <= most_tries * effort;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "../../src/schedule/bounded_programme.hpp"
+#include "../../src/schedule/weighted_plan.hpp"
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/hierarchical.hpp"
@@ -14,7 +16,6 @@
 #include "costate/schedule/lower_bound.hpp"
 #include "support/catch.hpp"
 #include "support/shortest_path.hpp"
-#include "../../src/schedule/weighted_plan.hpp"
 
 using namespace costate;
 
@@ -247,6 +248,69 @@ TEST_CASE("Splits are kept and found again in longer chains", "[oracle]") {
     const std::vector<double> weights = some_weights(random, n, trial);
     CAPTURE(trial, n, slots);
     CHECK(plan_for(weights, slots).cost == all_splits(weights, slots, 0));
+  }
+}
+
+TEST_CASE("What a plan cannot have use for is left out, and nothing is lost", "[oracle]") {
+  std::mt19937 random(9);
+  for (int trial = 0; trial < 140; ++trial) {
+    const auto n = static_cast<std::size_t>(4 + random() % 60);
+    const auto slots = static_cast<Slot>(2 + random() % (n - 3));
+    const std::vector<double> weights = some_weights(random, n, trial);
+    CAPTURE(trial, n, slots);
+    const Chain chain(weights);
+    const double optimum = all_splits(weights, slots, 0);
+    BoundedProgramme programme(chain, 0, static_cast<Step>(n), slots, 0);
+    CHECK(programme.lower_bound() == least_advance_cost(weights, slots));
+    // With just enough, and with more; weights are whole, so sums are exact.
+    CHECK(programme.solve(optimum) == optimum);
+    CHECK(programme.solve(1.1 * optimum) == optimum);
+    CHECK(programme.solve(std::numeric_limits<double>::infinity()) == optimum);
+    std::vector<Decision> plan;
+    programme.append(plan);
+    CHECK(cost_of(chain, 0, static_cast<Step>(n), 0, plan, 0) == optimum);
+    // Too little shows.
+    CHECK(programme.solve(std::nextafter(optimum, 0)) >= optimum);
+    plan.clear();
+    split_within_bounds(chain, 0, static_cast<Step>(n), slots, 0, plan);
+    CHECK(cost_of(chain, 0, static_cast<Step>(n), 0, plan, 0) == optimum);
+  }
+}
+
+TEST_CASE("Up to 4000 steps weighted plans are exact for any number of slots", "[property]") {
+  std::mt19937 random(10);
+#ifdef COSTATE_SOAK
+  const std::vector<Slot> all_slots = {20, 88, 130, 300, 700, 1333, 2000, 3000, 3900, 3998};
+  constexpr int kinds = 7;
+#else
+  const std::vector<Slot> all_slots = {1500};
+  constexpr int kinds = 1;
+#endif
+  for (int kind = 0; kind < kinds; ++kind) {
+    for (const Slot slots : all_slots) {
+      const std::vector<double> weights = some_weights(random, 4000, kind + 4);
+      CAPTURE(kind, slots);
+      const Plan plan = plan_for(weights, slots);
+      CHECK(plan.ratio() == 1);
+      CHECK(plan.cost >= least_advance_cost(weights, slots));
+      CHECK(plan.counts.tiers.front().peak <= slots);
+    }
+  }
+}
+
+TEST_CASE("Few intervals are looked at in long chains, as exactly as all of them", "[oracle]") {
+  std::mt19937 random(12);
+  for (int kind = 0; kind < 7; ++kind) {
+    const std::vector<double> weights = some_weights(random, 400, kind);
+    const Chain chain(weights);
+    for (const Slot slots : {5, 40, 150, 300}) {
+      CAPTURE(kind, slots);
+      std::vector<Decision> bounded;
+      split_within_bounds(chain, 0, 400, slots, 0, bounded);
+      std::vector<Decision> plain;  // few enough that all are looked at
+      split_exactly(chain, 0, 400, slots, 0, plain);
+      CHECK(cost_of(chain, 0, 400, 0, bounded, 0) == cost_of(chain, 0, 400, 0, plain, 0));
+    }
   }
 }
 
