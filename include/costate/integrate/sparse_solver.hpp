@@ -18,9 +18,42 @@
 
 namespace costate {
 
-/// Factors W = M - a J(t, y, p) by sparse LU with partial pivoting and the column ordering COLAMD,
-/// which is found once: the pattern of J must not change. See `DenseShiftedSolver`.
-template <Problem F>
+/// Sparse LU of Eigen with partial pivoting and the column ordering COLAMD, which is found once.
+template <class Scalar>
+class SparseLuFactors {
+ public:
+  using Matrix = Eigen::SparseMatrix<Scalar>;
+
+  /// False if W cannot be inverted. Its pattern must be that of the first call.
+  bool factor(const Matrix& w) {
+    if (!ordered_) {
+      lu_.analyzePattern(w);
+      ordered_ = true;
+    }
+    lu_.factorize(w);
+    return lu_.info() == Eigen::Success;
+  }
+
+  /// x ← W⁻¹ x
+  template <class V>
+  void solve(V& x) {
+    x = V(lu_.solve(x));
+  }
+  /// x ← W⁻ᵀ x
+  template <class V>
+  void solve_transpose(V& x) {
+    x = V(lu_.transpose().solve(x));
+  }
+
+ private:
+  Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<typename Matrix::StorageIndex>> lu_;
+  bool ordered_ = false;
+};
+
+/// Factors W = M - a J(t, y, p), J sparse: its pattern must not change. See `DenseShiftedSolver`.
+///
+/// @tparam Factors  with the functions of `SparseLuFactors`
+template <Problem F, class Factors = SparseLuFactors<typename F::State::Scalar>>
 class SparseShiftedSolver {
  public:
   using State = typename F::State;
@@ -30,7 +63,7 @@ class SparseShiftedSolver {
 
   /// @param f  must outlive the solver
   SparseShiftedSolver(const F& f, const Parameters&, Eigen::Index size)
-      : f_(f), j_(size, size), m_(size, size), x_(size) {
+      : f_(f), j_(size, size), m_(size, size) {
     if constexpr (HasMass<F>) {
       m_ = Matrix(f.mass());
     } else {
@@ -42,32 +75,19 @@ class SparseShiftedSolver {
   bool prepare(double t, const State& y, const Parameters& p, double a) {
     f_.jacobian(t, y, p, j_);
     w_ = m_ - static_cast<Scalar>(a) * j_;
-    if (!ordered_) {
-      lu_.analyzePattern(w_);
-      ordered_ = true;
-    }
-    lu_.factorize(w_);
-    return lu_.info() == Eigen::Success;
+    return factors_.factor(w_);
   }
 
   /// x ← W⁻¹ x
-  void solve(State& x) {
-    x_ = lu_.solve(x);
-    x = x_;
-  }
+  void solve(State& x) { factors_.solve(x); }
 
   /// x ← W⁻ᵀ x
-  void solve_transpose(State& x) {
-    x_ = lu_.transpose().solve(x);
-    x = x_;
-  }
+  void solve_transpose(State& x) { factors_.solve_transpose(x); }
 
  private:
   const F& f_;
   Matrix j_, m_, w_;
-  Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<typename Matrix::StorageIndex>> lu_;
-  bool ordered_ = false;
-  State x_;
+  Factors factors_;
 };
 
 /// Solves with W = I⊗M - h A⊗J_j by sparse LU. See `DenseCoupledSolver`.
@@ -100,21 +120,16 @@ class SparseCoupledSolver {
       for (std::size_t i = 0; i < S; ++i) add(i, j, j_, static_cast<Scalar>(-h * a[i][j]));
     }
     w_.setFromTriplets(entries_.begin(), entries_.end());
-    if (!ordered_) {
-      lu_.analyzePattern(w_);
-      ordered_ = true;
-    }
-    lu_.factorize(w_);
-    return lu_.info() == Eigen::Success;
+    return factors_.factor(w_);
   }
 
   template <class V>
   void solve(V& x) {
-    x = V(lu_.solve(x));
+    factors_.solve(x);
   }
   template <class V>
   void solve_transpose(V& x) {
-    x = V(lu_.transpose().solve(x));
+    factors_.solve_transpose(x);
   }
 
  private:
@@ -133,8 +148,7 @@ class SparseCoupledSolver {
   Eigen::Index size_;
   Matrix j_, m_, w_;
   std::vector<Eigen::Triplet<Scalar, Eigen::Index>> entries_;
-  Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<typename Matrix::StorageIndex>> lu_;
-  bool ordered_ = false;
+  SparseLuFactors<Scalar> factors_;
 };
 
 template <class F, std::size_t S>
