@@ -1,6 +1,7 @@
 #include "costate/integrate/order_conditions.hpp"
 
 #include <limits>
+#include <span>
 
 #include "costate/core/error.hpp"
 #include "costate/integrate/more_explicit_methods.hpp"
@@ -13,8 +14,11 @@ namespace {
 template <std::size_t S>
 void check_claims(const Tableau<S>& m) {
   INFO(m.name);
-  CHECK(order_of(m) == m.order);
+  CHECK(order_of(m, 9) == m.order);
   if (m.embedded_order > 0) CHECK(embedded_order_of(m) == m.embedded_order);
+  if (m.low_order > 0) {
+    CHECK(order_of(std::span(m.a.front().data(), S * S), m.b_low) == m.low_order);
+  }
   CHECK_NOTHROW(check_order(m));
   Tableau<S> boast = m;
   ++boast.order;
@@ -40,6 +44,7 @@ TEST_CASE("Every tableau has exactly the orders that it claims", "[integrate][or
   check_claims(tableaux::ssprk_43);
   check_claims(tableaux::carpenter_kennedy_4);
   check_claims(tableaux::verner_65);
+  check_claims(tableaux::dormand_prince_853);
 }
 
 TEST_CASE("One wrong digit is noticed", "[integrate][unit]") {

@@ -33,6 +33,7 @@ TEST_CASE("Every explicit Runge-Kutta method has step, tangent and adjoint", "[o
   check_tableau<Nonlinear, DormandPrince54>(20, nonlinear());
   check_tableau<Nonlinear, Tsitouras54>(20, nonlinear());
   check_tableau<Nonlinear, Verner65>(16, nonlinear());
+  check_tableau<Nonlinear, DormandPrince853>(8, nonlinear());
 }
 
 TEST_CASE("Every explicit Runge-Kutta method with an embedded error is adaptive",
@@ -45,6 +46,7 @@ TEST_CASE("Every explicit Runge-Kutta method with an embedded error is adaptive"
   check_adaptive<Nonlinear, DormandPrince54>(1e-8, nonlinear());
   check_adaptive<Nonlinear, Tsitouras54>(1e-8, nonlinear());
   check_adaptive<Nonlinear, Verner65>(1e-9, nonlinear());
+  check_adaptive<Nonlinear, DormandPrince853>(1e-11, nonlinear());
 }
 
 TEST_CASE("Every explicit multistep method has step, tangent and adjoint", "[ode][property]") {

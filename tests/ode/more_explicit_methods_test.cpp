@@ -84,6 +84,7 @@ TEST_CASE("Gradients of the further explicit methods are the derivatives of the 
   check_gradient<Ssprk43>();
   check_gradient<CarpenterKennedy4>();
   check_gradient<Verner65>();
+  check_gradient<DormandPrince853>();
 }
 
 TEST_CASE("The further explicit methods have the same bits in any number of slots",
@@ -92,6 +93,8 @@ TEST_CASE("The further explicit methods have the same bits in any number of slot
   check_bits(CarpenterKennedy4{.steps = 23});
   check_bits(Verner65{.steps = 23});
   check_bits(Verner65{.rtol = 1e-8, .atol = 1e-8});
+  check_bits(DormandPrince853{.steps = 23});
+  check_bits(DormandPrince853{.rtol = 1e-11, .atol = 1e-11});
 }
 
 TEST_CASE("The further explicit methods converge at their order, value and gradient",
@@ -131,4 +134,6 @@ TEST_CASE("C28: the further explicit methods stay between t0 and t1", "[ode][pro
   battery::check_inside(CarpenterKennedy4{.h = 0.07});
   battery::check_inside(Verner65{.h = 0.07});
   battery::check_inside(Verner65{.rtol = 1e-6, .atol = 1e-6});
+  battery::check_inside(DormandPrince853{.h = 0.07});
+  battery::check_inside(DormandPrince853{.rtol = 1e-6, .atol = 1e-6});
 }

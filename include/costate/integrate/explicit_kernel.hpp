@@ -167,7 +167,8 @@ class ExplicitKernel {
   }
 
   /// The error estimate h sum (b_hat_i - b_i) K_i of the step just made with `keep_slopes`, in the
-  /// root-mean-square norm weighted by atol + rtol max(|y|, |y⁺|). Evaluates the stages that only
+  /// root-mean-square norm weighted by atol + rtol max(|y|, |y⁺|); see `error_order` for methods
+  /// with two estimates. Evaluates the stages that only
   /// the estimate needs. NaN or infinite if anything is not finite.
   double error(const Interval& s, const State& y, const State& y_next, double rtol,
                double atol) requires(estimates_error) {
@@ -180,7 +181,12 @@ class ExplicitKernel {
       }
     });
     work_.w = stage_algebra::sum<ErrorWeights, 0, stages>(s.h, work_.k);
-    const double norm = scaled_norm(work_.w, y, y_next, rtol, atol);
+    double norm = scaled_norm(work_.w, y, y_next, rtol, atol);
+    if constexpr (T.low_order > 0) {
+      work_.w = stage_algebra::sum<LowErrorWeights, 0, stages>(s.h, work_.k);
+      const double low = scaled_norm(work_.w, y, y_next, rtol, atol);
+      if (norm > 0) norm *= norm / std::sqrt(norm * norm + 0.01 * low * low);
+    }
     return y_next.allFinite() ? norm : std::numeric_limits<double>::quiet_NaN();
   }
 
@@ -237,6 +243,9 @@ class ExplicitKernel {
   };
   struct ErrorWeights {
     static constexpr double at(std::size_t j) { return T.b_hat[j] - T.b[j]; }
+  };
+  struct LowErrorWeights {
+    static constexpr double at(std::size_t j) { return T.b_low[j] - T.b[j]; }
   };
   struct Ones {
     static constexpr double at(std::size_t) { return 1; }

@@ -46,6 +46,7 @@ struct ExplicitRungeKutta {
   double min_factor = 0.2;      ///< least change of step size at once
   double max_factor = 10;       ///< largest change of step size at once
   double pi = 0.2;              ///< weight of the last error, in units of 1/(order + 1); 0: none
+  double pid = 0;               ///< weight of the change of its change, in the same units; 0: PI
 
   /// The same method on exactly these times.
   [[nodiscard]] static ExplicitRungeKutta on_grid(std::vector<double> times) {
@@ -54,9 +55,7 @@ struct ExplicitRungeKutta {
 
   [[nodiscard]] StepControl control() const {
     return {.method = T.name,
-            .error_order = T.embedded_order == 0
-                               ? 0
-                               : (T.order < T.embedded_order ? T.order : T.embedded_order) + 1,
+            .error_order = error_order(T),
             .h = h,
             .steps = steps,
             .rtol = rtol,
@@ -68,7 +67,8 @@ struct ExplicitRungeKutta {
             .safety = safety,
             .min_factor = min_factor,
             .max_factor = max_factor,
-            .pi = pi};
+            .pi = pi,
+            .pid = pid};
   }
 };
 

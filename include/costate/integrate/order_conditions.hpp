@@ -59,7 +59,7 @@ template <std::size_t S>
 void check_order(const char* name, std::span<const double> a, std::span<const double> b,
                  int claimed);
 
-/// Checks `order` and, if there is an embedded solution, `embedded_order`.
+/// Checks `order` and, if there are embedded solutions, their orders.
 /// @throws InvalidArgument  if one of them is claimed and not there
 template <std::size_t S>
 void check_order(const Tableau<S>& tableau) {
@@ -68,6 +68,7 @@ void check_order(const Tableau<S>& tableau) {
   if (tableau.embedded_order > 0) {
     check_order(tableau.name, a, tableau.b_hat, tableau.embedded_order);
   }
+  if (tableau.low_order > 0) check_order(tableau.name, a, tableau.b_low, tableau.low_order);
 }
 
 }  // namespace costate

@@ -31,7 +31,20 @@ struct Tableau {
   std::array<double, S> b_hat = {};        ///< weights of the embedded solution, if there is one
   int order = 1;                           ///< of the solution
   int embedded_order = 0;                  ///< of the embedded solution; 0: none, no adaptive steps
+  std::array<double, S> b_low = {};  ///< weights of a second one, of lower order; see error_order
+  int low_order = 0;                 ///< its order; 0: none
 };
+
+/// The order in h of the error estimate of a step. With e and e_low the estimates by the two
+/// embedded solutions, the estimate is e² / sqrt(e² + e_low² / 100), which is of higher order than
+/// either (E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, 1993,
+/// eq. II.10.17); without a second one it is e. 0: there is none.
+template <std::size_t S>
+constexpr int error_order(const Tableau<S>& tableau) {
+  const int order = tableau.order < tableau.embedded_order ? tableau.order : tableau.embedded_order;
+  if (tableau.embedded_order == 0) return 0;
+  return tableau.low_order == 0 ? order + 1 : 2 * (order + 1) - (tableau.low_order + 1);
+}
 
 /// Whether the coefficients can be a method at all: `a` strictly lower triangular with row sums c,
 /// c_1 = 0, and weights that sum to 1 (each to 1e-12). Checked at compile time for every tableau
@@ -41,6 +54,7 @@ constexpr bool consistent(const Tableau<S>& tableau) {
   const auto near = [](double x, double y) { return x - y < 1e-12 && y - x < 1e-12; };
   double weights = 0;
   double embedded = 0;
+  double low = 0;
   for (std::size_t i = 0; i < S; ++i) {
     double row = 0;
     for (std::size_t j = 0; j < S; ++j) {
@@ -50,8 +64,10 @@ constexpr bool consistent(const Tableau<S>& tableau) {
     if (!near(row, tableau.c[i])) return false;
     weights += tableau.b[i];
     embedded += tableau.b_hat[i];
+    low += tableau.b_low[i];
   }
-  return near(weights, 1) && (tableau.embedded_order == 0 || near(embedded, 1));
+  return near(weights, 1) && (tableau.embedded_order == 0 || near(embedded, 1)) &&
+         (tableau.low_order == 0 || (tableau.embedded_order > 0 && near(low, 1)));
 }
 
 /// Whether the last stage is f(t + h, y⁺) ("first same as last"): its slope is the first one of the
