@@ -16,7 +16,8 @@ StepControl fixed_steps(const char* method, double h, Step steps, const std::vec
           .safety = 0,
           .min_factor = 0,
           .max_factor = 0,
-          .pi = 0};
+          .pi = 0,
+          .pid = 0};
 }
 
 }  // namespace costate

@@ -46,8 +46,10 @@ void check(const StepControl& control, double t0, double t1, std::span<const dou
       refuse(control, ".first_step, .max_step and .max_steps must not be negative");
     }
     if (!(control.safety > 0 && control.safety <= 1 && control.min_factor > 0 &&
-          control.min_factor < 1 && control.max_factor > 1 && control.pi >= 0 && control.pi < 1)) {
-      refuse(control, "needs 0 < safety <= 1, 0 < min_factor < 1 < max_factor, 0 <= pi < 1");
+          control.min_factor < 1 && control.max_factor > 1 && control.pi >= 0 && control.pi < 1 &&
+          control.pid >= 0 && control.pid < 1)) {
+      refuse(control,
+             "needs 0 < safety <= 1, 0 < min_factor < 1 < max_factor, 0 <= pi < 1, 0 <= pid < 1");
     }
   }
   for (const double t : stops) {
@@ -120,11 +122,23 @@ Interval StepController::trial(Step k, double t) {
   if (t_next == t || !std::isfinite(t_next)) {
     throw IntegrationError(control_.method + ": the step size has sunk to " + digits(memory_.h) +
                                " at t = " + digits(t) + ", after step " + std::to_string(k) +
-                               ": a singularity, or tolerances below rounding",
+                               told() + ": a singularity, or tolerances below rounding",
                            k, t);
   }
   tried_ = std::abs(t_next - t);
   return {t, t_next - t, t_next, k};
+}
+
+// Of the trials that led here, for the message.
+std::string StepController::told() const {
+  if (in_a_row_ == 0) return {};
+  std::array<char, 96> text{};
+  std::snprintf(text.data(), text.size(), ", %lld trials rejected in a row, the last with ",
+                static_cast<long long>(in_a_row_));
+  if (!std::isfinite(error_)) return text.data() + std::string("values that are not finite");
+  std::array<char, 64> times{};
+  std::snprintf(times.data(), times.size(), "an error of %.3g times the tolerance", error_);
+  return text.data() + std::string(times.data());
 }
 
 bool StepController::accept(double error) noexcept {
@@ -132,11 +146,20 @@ bool StepController::accept(double error) noexcept {
   const double beta = control_.pi / k;
   const bool accepted = error <= 1;  // false for NaN
   double factor = control_.min_factor;
+  error_ = error;
+  in_a_row_ = accepted ? 0 : in_a_row_ + 1;
   if (accepted) {
     const double power = std::pow(std::max(error, 1e-20), 0.75 * beta - 1 / k);
     factor = control_.safety * power * std::pow(memory_.last_error, beta);
+    if (control_.pid > 0 && memory_.accepted >= 2) {
+      const double e = std::max(error, 1e-4);
+      const double change = e * memory_.before_last / (memory_.last_error * memory_.last_error);
+      factor *= std::pow(change, -control_.pid / k);
+    }
     factor = std::clamp(factor, control_.min_factor,
                         memory_.after_rejection != 0 ? 1 : control_.max_factor);
+    ++memory_.accepted;
+    memory_.before_last = memory_.last_error;
     memory_.last_error = std::max(error, 1e-4);
     // What was cut to land on a stop says nothing against the size proposed before.
     const double proposed = memory_.h;

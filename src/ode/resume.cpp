@@ -45,14 +45,10 @@ std::string run_identity(const StepControl& control, const std::string& options,
   }
   if (control.adaptive()) {
     add("rtol = " + number(control.rtol) + ", atol = " + number(control.atol));
-    const std::array<double, 8> rest = {control.first_step,
-                                        control.max_step,
-                                        static_cast<double>(control.max_steps),
-                                        control.safety,
-                                        control.min_factor,
-                                        control.max_factor,
-                                        control.pi,
-                                        static_cast<double>(control.error_order)};
+    const std::array<double, 9> rest = {
+        control.first_step, control.max_step,   static_cast<double>(control.max_steps),
+        control.safety,     control.min_factor, control.max_factor,
+        control.pi,         control.pid,        static_cast<double>(control.error_order)};
     add("step control " + digest(rest));
   }
   add("t from " + number(t0) + " to " + number(t1));

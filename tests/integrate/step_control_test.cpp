@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "costate/core/error.hpp"
@@ -108,6 +109,69 @@ TEST_CASE("Rejections end: a step that vanishes is an error (C26, C29)", "[integ
   }
   CHECK(vanished);
   CHECK(size == std::numeric_limits<double>::epsilon());
+}
+
+TEST_CASE("A step that vanishes tells how the trials before have failed (C29)",
+          "[integrate][unit]") {
+  const auto message_after = [](double error) -> std::string {
+    StepController controller(adaptive(), 1, 2, {});
+    controller.start(0.5);
+    try {
+      for (int i = 0; i < 1000; ++i) {
+        static_cast<void>(controller.trial(7, 1));
+        controller.accept(error);
+      }
+    } catch (const IntegrationError& thrown) {
+      return thrown.what();
+    }
+    return "no error";
+  };
+  // From 0.5 each rejection takes a fifth of the size: 22 of them to less than half of 2^-52.
+  const auto tells = [](const std::string& message, const std::string& part) {
+    INFO(message);
+    return message.find(part) != std::string::npos;
+  };
+  const std::string message = message_after(std::numeric_limits<double>::quiet_NaN());
+  CHECK(tells(message, "Dormand-Prince 5(4): the step size has sunk to "));
+  // From 0.5 each rejection leaves a fifth of the size: 23 of them to less than half of 2^-52.
+  CHECK(tells(message,
+              " at t = 1, after step 7, 23 trials rejected in a row, the last with values that are "
+              "not finite: a singularity, or tolerances below rounding"));
+  CHECK(tells(message_after(1e9),
+              "23 trials rejected in a row, the last with an error of 1e+09 "
+              "times the tolerance"));
+}
+
+TEST_CASE("The third term of a PID controller answers a change of the error's trend",
+          "[integrate][unit]") {
+  const auto size_after = [](double pid, const std::vector<double>& errors) {
+    StepControl control = adaptive();
+    control.pid = pid;
+    StepController controller(control, 0, 1e6, {});
+    controller.start(1);
+    double t = 0;
+    double size = 0;
+    Step k = 0;
+    for (const double error : errors) {
+      const Interval s = controller.trial(k++, t);
+      size = s.h;
+      controller.accept(error);
+      t = s.t_next;
+    }
+    return controller.trial(k, t).h / size;
+  };
+  // D = e e_before / e_last², the order of the estimate is 5.
+  const double changed = 0.8 * 0.2 / (0.4 * 0.4);
+  const double pi = size_after(0, {0.2, 0.4, 0.8});
+  CHECK(std::abs(size_after(0.3, {0.2, 0.4, 0.8}) / pi - std::pow(changed, -0.3 / 5)) < 1e-12);
+  const double bent = 0.8 * 0.2 / (0.3 * 0.3);
+  CHECK(std::abs(size_after(0.3, {0.2, 0.3, 0.8}) / size_after(0, {0.2, 0.3, 0.8}) -
+                 std::pow(bent, -0.3 / 5)) < 1e-12);
+  // There is no trend before the third step.
+  CHECK(size_after(0.3, {0.2, 0.8}) == size_after(0, {0.2, 0.8}));
+  StepControl control = adaptive();
+  control.pid = 1;
+  CHECK_THROWS_AS(check(control, 0, 1, {}), InvalidArgument);
 }
 
 TEST_CASE("The number of steps is limited", "[integrate][unit]") {

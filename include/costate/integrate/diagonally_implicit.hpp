@@ -40,6 +40,7 @@ struct DiagonallyImplicit {
   double min_factor = 0.2;      ///< least change of step size at once
   double max_factor = 10;       ///< largest change of step size at once
   double pi = 0.2;              ///< weight of the last error, in units of 1/(order + 1); 0: none
+  double pid = 0;               ///< weight of the change of its change, in the same units; 0: PI
 
   [[nodiscard]] StepControl control() const {
     return {.method = T.name,
@@ -55,7 +56,8 @@ struct DiagonallyImplicit {
             .safety = safety,
             .min_factor = min_factor,
             .max_factor = max_factor,
-            .pi = pi};
+            .pi = pi,
+            .pid = pid};
   }
 };
 

@@ -29,6 +29,7 @@ struct StepControl {
   double min_factor;
   double max_factor;
   double pi;
+  double pid;
 
   [[nodiscard]] bool adaptive() const noexcept { return rtol > 0 || atol > 0; }
 };
@@ -45,14 +46,16 @@ TimeGrid fixed_grid(const StepControl& control, double t0, double t1,
 
 /// Proposes trial steps and judges them. Used on the first pass only: a replay takes the recorded
 /// steps. PI control as in E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential
-/// Equations I (2nd ed., 1993), section II.4 and the program DOPRI5: after a step with the scaled
-/// error e, accepted if e <= 1,
+/// Equations I (2nd ed., 1993), section II.4 and the program DOPRI5, or PID control (G. Söderlind,
+/// ACM Trans. Math. Softw. 29 (2003) 1-26, eq. 30): after a step with the scaled error e, accepted
+/// if e <= 1,
 ///
-///     h ← h min(max_factor, max(min_factor, safety e^(0.75 β - 1/k) e_last^β)),   β = pi / k
+///     h ← h min(max_factor, max(min_factor, safety e^(0.75 β - 1/k) e_last^β D^-δ)),
+///     D = e e_before_last / e_last²,   β = pi / k,   δ = pid / k
 ///
-/// with k the order of the error estimate. After a rejection the step does not grow, e_last is not
-/// used, and a NaN counts as an infinite error. All comparisons are of magnitudes, so both
-/// directions of time take the same steps.
+/// with k the order of the error estimate; D is 1 in the first two steps. After a rejection the
+/// step does not grow, e_last is not used, and a NaN counts as an infinite error. All comparisons
+/// are of magnitudes, so both directions of time take the same steps.
 class StepController {
  public:
   /// @param stops  times to land on exactly, besides t1
@@ -62,7 +65,8 @@ class StepController {
   void start(double h) noexcept;
 
   /// The next trial step from time t, where index k is.
-  /// @throws IntegrationError if t + h == t or the number of steps is exhausted
+  /// @throws IntegrationError if t + h == t or the number of steps is exhausted; tells how the
+  ///         trials before have failed
   [[nodiscard]] Interval trial(Step k, double t);
 
   /// Judges the trial by its scaled error; true if accepted.
@@ -72,6 +76,8 @@ class StepController {
   struct Memory {
     double h = 0;              ///< proposed size, positive
     double last_error = 1e-4;  ///< of the last accepted step
+    double before_last = 1;    ///< of the accepted step before it
+    Step accepted = 0;
     Step rejected = 0;
     Step after_rejection = 0;  ///< 1: the last trial was rejected
   };
@@ -87,9 +93,13 @@ class StepController {
   std::size_t next_ = 0;       // the first stop ahead
   double sign_;
   double length_;
+  [[nodiscard]] std::string told() const;
+
   Memory memory_;
   double tried_ = 0;      // size of the last trial
   bool clipped_ = false;  // the trial was shortened to land on a stop
+  double error_ = 0;      // of the last trial, for messages
+  Step in_a_row_ = 0;     // trials rejected since the last one that was accepted, for messages
 };
 
 /// Estimating the first step size, Hairer, Nørsett & Wanner, section II.4 (algorithm on p. 169):
