@@ -169,9 +169,9 @@ std::string text(const Plan& plan, const Costs& costs, const std::string& why) {
   if (counts.is_saturated()) {
     out += " and more";
   } else if (plan.lower_bound > 0) {
-    out += plan.ratio() <= 1
-               ? std::string("   (the least possible)")
-               : "   (at most " + short_number(plan.ratio()) + " times the least possible)";
+    out += plan.ratio() <= 1 ? std::string("   (the least possible)")
+                             : "   (at most " + short_number(std::ceil(plan.ratio() * 1e5) / 1e5) +
+                                   " times the least possible)";
   }
   out += "\n  fixed cost           " + short_number(plan.fixed_cost) + "\n";
   if (!why.empty()) out += "  why                  " + why + "\n";

@@ -11,6 +11,7 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/hierarchical.hpp"
+#include "open_disk_bound.hpp"
 #include "plan_parts.hpp"
 #include "tier_tables.hpp"
 
@@ -20,18 +21,19 @@ namespace {
 // Tables of so many steps take some milliseconds.
 constexpr Step table_steps = 4096;
 
-// A checkpoint on disk every `period` steps as long as more are ahead than the tables cover; then
-// as the tables say. What is longer than the tables but no longer than the period is left to
-// memory.
+// A checkpoint on disk every `period` steps as long as more are ahead than the tables cover and
+// than memory alone reverses at less than the cost of the period; then as the tables say. What is
+// longer than the tables but not ahead of that is left to memory.
 class PeriodicRule final : public TierRule {
  public:
-  PeriodicRule(TierTables tables, Step period)
+  PeriodicRule(TierTables tables, Step period, Step alone)
       : TierRule(tables.levels(), tables.binomial_bottom()),
         tables_(std::move(tables)),
-        period_(period) {}
+        period_(period),
+        end_game_(std::max({tables_.longest(), period, alone})) {}
 
   /// Up to here no checkpoint is set for the sake of the period.
-  [[nodiscard]] Step end_game() const noexcept { return std::max(tables_.longest(), period_); }
+  [[nodiscard]] Step end_game() const noexcept { return end_game_; }
 
   [[nodiscard]] bool keeps(std::size_t k, Step l, Slot s) const override {
     return l > end_game() || (l <= tables_.longest() && tables_.keeps(k, l, s));
@@ -44,6 +46,7 @@ class PeriodicRule final : public TierRule {
  private:
   TierTables tables_;
   Step period_;
+  Step end_game_;
 };
 
 // The runs of one part, and those of another one that occurs so many times, once more; if both are
@@ -103,16 +106,23 @@ Plan periodic_disk(const Costs& costs, Step n) {
   TierTables tables(std::move(levels), costs.step, longest);
   // The least cost a step of a stretch between two states on disk. One too long for the tables is
   // reversed in memory alone.
+  const Slot slots = std::min(room.front().slots, most);
+  const auto cost = [&](Step q) {
+    const double reversed = q <= longest
+                                ? tables.kept(1, q, 0)
+                                : costs.step * static_cast<double>(binomial_advances(q, slots));
+    return (disk.write + disk.read + reversed) / static_cast<double>(q);
+  };
   Step period = binomial;
   if (binomial <= longest) {
-    const auto cost = [&](Step q) {
-      return (disk.write + disk.read + tables.kept(1, q, 0)) / static_cast<double>(q);
-    };
     for (Step q = 1; q <= longest; ++q) {
       if (cost(q) < cost(period)) period = q;
     }
   }
-  const auto rule = std::make_shared<PeriodicRule>(std::move(tables), period);
+  // Memory alone takes r advances for each step more up to beta(slots, r).
+  const double repeats = std::min(1 + cost(period) / costs.step, static_cast<double>(most));
+  const Step alone = beta(slots, static_cast<Step>(repeats));
+  const auto rule = std::make_shared<PeriodicRule>(std::move(tables), period, alone);
   const Step ahead = std::max<Step>(0, n - rule->end_game());
   const Step stretches = (ahead + period - 1) / period;
 
@@ -144,7 +154,11 @@ Plan periodic_disk(const Costs& costs, Step n) {
   std::vector<TierSlots> used;
   for (const TierCounts& tier : counts.tiers) used.push_back({tier.name, tier.slots});
   Schedule schedule = tiered_schedule("periodic-disk", n, std::move(used), rule);
-  return time.stop(plan_of(std::move(schedule), std::move(counts), costs, n));
+  Plan made = plan_of(std::move(schedule), std::move(counts), costs, n);
+  if (costs.weights.empty()) {
+    made.lower_bound = std::min(made.cost, std::max(made.lower_bound, open_disk_bound(costs, n)));
+  }
+  return time.stop(std::move(made));
 }
 
 }  // namespace costate

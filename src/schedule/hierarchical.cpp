@@ -12,6 +12,7 @@
 #include "costate/schedule/interpreter.hpp"
 #include "hierarchical_plan.hpp"
 #include "least_cost.hpp"
+#include "open_disk_bound.hpp"
 #include "plan_parts.hpp"
 #include "tier_bounds.hpp"
 #include "tier_tables.hpp"
@@ -109,7 +110,8 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   Plan made{tiered_schedule("hierarchical", n, std::move(used), rule), std::move(counts)};
   made.cost = cost_of(made.counts, costs);
   made.fixed_cost = fixed_cost(costs, n);
-  made.lower_bound = !bounded   ? least_cost(costs, n)
+  const auto general = [&] { return std::max(least_cost(costs, n), open_disk_bound(costs, n)); };
+  made.lower_bound = !bounded   ? std::min(made.cost, general())
                      : complete ? made.cost
                                 : std::min(made.cost, lower_bound);
   return time.stop(std::move(made));

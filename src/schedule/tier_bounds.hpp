@@ -24,6 +24,8 @@ class TierBounds final : public TierRule {
   [[nodiscard]] double lower_bound(Step l) const {
     return lower_bounds_[static_cast<std::size_t>(l)];
   }
+  /// The same with the start stored on the last level, which is open.
+  [[nodiscard]] double kept_bound(Step l) const { return levels_.back().kept.front().at(l); }
 
  private:
   struct Level {

@@ -13,10 +13,11 @@ namespace costate {
 /// @throws InvalidArgument if the costs are not valid or the room does not suffice after all
 [[nodiscard]] Plan disk_revolve(const Costs& costs, Step n);
 
-/// Every q-th state goes to the last tier, except towards the end, and each stretch of q steps is
-/// reversed on its own, optimally, if need be with more checkpoints on disk. Needs tables of some
-/// thousand steps only, and no n while it runs forward; within 2 % of `disk_revolve`. q is the
-/// length of least cost a step; where memory alone serves a stretch best it is `disk_period`.
+/// Every q-th state goes to the last tier, except towards the end, where memory alone is cheaper,
+/// and each stretch of q steps is reversed on its own, optimally, if need be with more checkpoints
+/// on disk. Needs tables of some thousand steps only, and no n while it runs forward; within 2 % of
+/// `disk_revolve`. q is the length of least cost a step; where memory alone serves a stretch best
+/// it is `disk_period`.
 ///
 /// Source: G. Aupy, J. Herrmann, "Periodicity in optimal hierarchical checkpointing schemes for
 /// adjoint computations", Optim. Methods Softw. 32(3), 2017, doi:10.1080/10556788.2016.1230612,
