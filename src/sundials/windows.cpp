@@ -71,7 +71,10 @@ void WindowStepper::cross(double t, bool first) {
   const std::size_t i = border_at(t);
   if (i == borders_.times.size()) return;
   if (first && borders_.observe) sums_.observed += borders_.observe(i, t, solver_->state());
-  if (borders_.jump) borders_.jump(i, t, solver_->state());
+  if (borders_.jump) {
+    borders_.jump(i, t, solver_->state());
+    if (t != t1_) solver_->after_jump(t, next_stop(t));
+  }
 }
 
 // From the start of window k to its end, before what happens there. Returns the steps it took.

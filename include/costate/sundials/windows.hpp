@@ -68,6 +68,8 @@ class WindowSolver {
   /// One accepted step, not beyond `stop`; returns the time, which is exactly `stop` if that has
   /// been reached, and makes the state at it live.
   virtual double step(double stop) = 0;
+  /// The live state has jumped at t: whatever follows from it is made so.
+  virtual void after_jump(double /*t*/, double /*t_next*/) {}
   /// The integral part of the objective over this window.
   virtual double integral() = 0;
   /// Takes the adjoint and the parameter gradient from the end of the recorded window to `t_start`.
