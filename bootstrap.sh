@@ -6,6 +6,7 @@
 #   ./bootstrap.sh build     install what is missing, build
 #   ./bootstrap.sh deps      install what is missing
 #
+#   --all             also what the optional components need: SUNDIALS, MPI, SuiteSparse (about 1 GB)
 #   --user            neither root nor sudo: unpack the missing packages into .deps/ of this tree
 #   --preset NAME     what to build (default: bootstrap, an optimised build); see CMakePresets.json
 #   --build-dir DIR   where to build (default: build/NAME)
@@ -20,13 +21,15 @@ root=$PWD
 # already. Compilers are not unpacked into a folder: their packages only work where they belong.
 toolchain=(g++ cmake ninja-build)
 libraries=(libeigen3-dev libhdf5-dev libxxhash-dev libzstd-dev libcli11-dev catch2 libnlopt-dev libnlopt-cxx-dev libpng-dev)
+components=(libsundials-dev libopenmpi-dev openmpi-bin libsuitesparse-dev) # with --all only
 optional=(ccache) # makes a second build fast; not fetched by --user
 
 say() { printf '\n==> %s\n' "$*"; }
 fail() { printf 'bootstrap.sh: %s\n' "$*" >&2; exit 1; }
-usage() { sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 command=
+all=no
 user=no
 preset=bootstrap
 build=
@@ -36,6 +39,7 @@ while (($#)); do
     demo | test | build | deps)
       [[ -z $command ]] || fail "one of demo, test, build, deps, not two"
       command=$1 ;;
+    --all) all=yes ;;
     --user) user=yes ;;
     --preset) preset=${2:?--preset needs a name}; shift ;;
     --build-dir) build=${2:?--build-dir needs a folder}; shift ;;
@@ -46,6 +50,8 @@ while (($#)); do
   shift
 done
 [[ -n $command ]] || { usage >&2; exit 2; }
+[[ $all == no || $user == no ]] || fail "--all needs root, or sudo: these packages do not work from a folder"
+[[ $all == no ]] || libraries+=("${components[@]}")
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || fail "--jobs needs a positive number, not '$jobs'"
 build=${build:-build/$preset}
 

@@ -142,7 +142,7 @@ class WithLinearSolver : public F {
  public:
   using Backend = Kind;
   using Solver = detail::SundialsShiftedSolver<WithLinearSolver>;
-  WithLinearSolver(F f, Kind solver) : F(std::move(f)), solver_(std::move(solver)) {}
+  WithLinearSolver(F base, Kind solver) : F(std::move(base)), solver_(std::move(solver)) {}
   [[nodiscard]] const Kind& linear_solver() const { return solver_; }
 
  private:
