@@ -50,6 +50,10 @@ void WindowStepper::restart() {
   sums_ = {};
 }
 
+bool WindowStepper::observes_start() const {
+  return borders_.observe && !borders_.times.empty() && borders_.times.front() == time(0);
+}
+
 double WindowStepper::time(Step k) const {
   return times_[static_cast<std::size_t>(k)];
 }
@@ -105,14 +109,16 @@ Step WindowStepper::run_window(Step k, bool first, bool recorded) {
   return taken;
 }
 
+// Before the first window: an observation at t0.
+void WindowStepper::begin() {
+  if (sums_.begun != 0) return;
+  sums_.begun = 1;
+  if (observes_start()) sums_.observed += borders_.observe(0, time(0), solver_->state());
+}
+
 Step WindowStepper::advance(Step from, Step to, Pass pass) {
   const bool first = pass == Pass::first;
-  if (first && sums_.begun == 0) {
-    sums_.begun = 1;
-    if (border_at(time(0)) == 0 && borders_.observe && !borders_.times.empty()) {
-      sums_.observed += borders_.observe(0, time(0), solver_->state());
-    }
-  }
+  if (first) begin();
   for (Step k = from; k < to; ++k) {
     if (k == steps_) return k;
     run_window(k, first, false);
@@ -122,6 +128,7 @@ Step WindowStepper::advance(Step from, Step to, Pass pass) {
 }
 
 void WindowStepper::turn(Step n) {
+  begin();
   if (n != steps_) throw ScheduleError("WindowStepper: turned at " + std::to_string(n), n);
   N_VConst(0, solver_->adjoint());
   std::ranges::fill(solver_->parameter_gradient(), 0.);
@@ -129,6 +136,13 @@ void WindowStepper::turn(Step n) {
     sums_.terminal = terminal_.value(solver_->state());
     terminal_.gradient(solver_->state(), solver_->adjoint(), solver_->parameter_gradient());
   }
+  if (n == 0) reverse_start();
+}
+
+void WindowStepper::reverse_start() {
+  if (!observes_start()) return;
+  borders_.observe_gradient(0, time(0), solver_->state(), solver_->adjoint(),
+                            solver_->parameter_gradient());
 }
 
 void WindowStepper::reverse(Step k) {
@@ -146,9 +160,7 @@ void WindowStepper::reverse(Step k) {
   }
   solver_->reverse(time(k));
   solver_->load(start_);
-  if (k == 0 && !borders_.times.empty() && border_at(time(0)) == 0 && borders_.observe) {
-    borders_.observe_gradient(0, time(0), solver_->state(), solver_->adjoint(), p_bar);
-  }
+  if (k == 0) reverse_start();
 }
 
 std::size_t WindowStepper::progress_bytes() const {

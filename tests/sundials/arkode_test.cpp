@@ -181,6 +181,16 @@ TEST_CASE("What goes wrong with ARKODE's steps is said by step and time") {
       costate::IntegrationError);
 }
 
+TEST_CASE("A run of no length takes no step of ARKODE") {
+  const auto problem = relaxation();
+  const auto result =
+      arkode::value_and_gradient(problem, costate::Dopri5{.rtol = 1e-8, .atol = 1e-10},
+                                 last_value(), {.t0 = 1, .t1 = 1, .y0 = One(0.25), .p = One(0.)});
+  CHECK(result.value == 0.25);
+  CHECK(result.dy0[0] == 1);
+  CHECK(result.grid.steps() == 0);
+}
+
 TEST_CASE("The user's settings reach ARKODE") {
   const auto problem = robertson::problem();
   const auto objective = robertson::objective();

@@ -435,6 +435,42 @@ TEST_CASE("Stop times 1, 2, … 8 with a forced oscillator", "[oracle]") {
   }
 }
 
+TEST_CASE("Observations at both ends, and a run of no length") {
+  const Context context;
+  Decay data{.p = 0.6};
+  std::vector<double> y0 = {1.5};
+  const Vector y = costate::sundials::wrap(y0, context);
+  const auto run = [&](double t1, std::vector<double> times) {
+    DenseSolvers solvers(y.get(), context);
+    CvodesProblem problem{.context = context,
+                          .y0 = y.get(),
+                          .user_data = &data,
+                          .rhs = decay_rhs,
+                          .rtol = 1e-10,
+                          .atol = 1e-12,
+                          .adjoint_rhs = decay_adjoint,
+                          .parameter_rhs = decay_parameters,
+                          .parameters = 1};
+    solvers.attach(problem);
+    Borders borders{.times = std::move(times),
+                    .observe = [](std::size_t, double, N_Vector v) { return 2 * at(v)[0]; },
+                    .observe_gradient = [](std::size_t, double, N_Vector, N_Vector y_bar,
+                                           std::span<double>) { at(y_bar)[0] += 2; }};
+    WindowStepper stepper(costate::sundials::cvodes_solver(problem, 0, 25), 0, t1, 25, borders,
+                          value_of_first());
+    auto report = costate::sweep(stepper);
+    return result_of(stepper, std::move(report));
+  };
+  // y(1) = y0 / (1 + p y0): 0.789…, with the derivative 0.277… and seen three times.
+  const auto both = run(1, {0, 1});
+  CHECK(std::abs(both.value - (3 * 0.78947368421052631579 + 2 * 1.5)) < 1e-6);
+  CHECK(std::abs(both.dy0[0] - (3 * 0.27700831024930747922 + 2)) < 1e-5);
+  const auto nothing = run(0, {0});
+  CHECK(nothing.value == 3 * 1.5);
+  CHECK(nothing.dy0[0] == 3);
+  CHECK(nothing.dp[0] == 0);
+}
+
 TEST_CASE("Windows go on after an interruption with the same bits", "[bits]") {
   const auto whole = robertson(40, 20, {});
   const auto directory =

@@ -131,6 +131,9 @@ class WindowStepper final : public Stepper {
     std::uint64_t begun = 0;
   };
 
+  [[nodiscard]] bool observes_start() const;
+  void begin();
+  void reverse_start();
   [[nodiscard]] double next_stop(double t) const;
   [[nodiscard]] std::size_t border_at(double t) const;  // none: borders_.times.size()
   Step run_window(Step k, bool first, bool recorded);
