@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "costate/costate.hpp"
@@ -58,6 +59,13 @@ void check_ring(Eigen::Index n) {
     CHECK(std::abs(out[i] - expected) < 1e-14);
   }
   CHECK((p_bar - p_expected).norm() < 1e-13);
+
+  typename std::remove_cvref_t<decltype(f)>::Jacobian j(n, n);
+  j.setConstant(std::numeric_limits<double>::quiet_NaN());
+  f.jacobian(t, y, p, j);
+  CHECK((j.transpose() * w - y_bar).norm() < 1e-13);
+  f.jvp(t, y, p, dy, P(0, 0), out);
+  CHECK((j * dy - out).norm() < 1e-13);
 }
 
 }  // namespace

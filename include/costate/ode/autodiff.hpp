@@ -131,6 +131,8 @@ class AutodiffProblem {
  public:
   using State = S;
   using Parameters = P;
+  using Jacobian = Eigen::Matrix<typename S::Scalar, S::SizeAtCompileTime, S::SizeAtCompileTime,
+                                 Eigen::ColMajor, S::MaxSizeAtCompileTime, S::MaxSizeAtCompileTime>;
 
   explicit AutodiffProblem(Function f) : f_(std::move(f)) {}
 
@@ -153,6 +155,24 @@ class AutodiffProblem {
             p_bar[i - y.size()] += static_cast<typename P::Scalar>(derivative);
           }
         });
+  }
+
+  /// All of ∂f/∂y, at the cost of one `vjp`.
+  void jacobian(double t, const State& y, const Parameters& p, Jacobian& j) const {
+    constexpr int c = autodiff_detail::directions<S, P>();
+    auto& scratch = autodiff_detail::Scratch<S, P, c>::of_this_thread();
+    scratch.resize(y, p);
+    for (Eigen::Index begin = 0; begin < y.size(); begin += c) {
+      autodiff_detail::set(y, scratch.y, 0, begin, c);
+      autodiff_detail::set(p, scratch.p, y.size(), begin, c);
+      f_(t, std::as_const(scratch.y), std::as_const(scratch.p), scratch.out);
+      const Eigen::Index end = std::min<Eigen::Index>(c, y.size() - begin);
+      for (Eigen::Index i = 0; i < y.size(); ++i) {
+        for (Eigen::Index k = 0; k < end; ++k) {
+          j(i, begin + k) = scratch.out[i].derivatives()[k];
+        }
+      }
+    }
   }
 
   void jvp(double t, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
