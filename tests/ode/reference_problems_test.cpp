@@ -6,6 +6,7 @@
 #include "costate/costate.hpp"
 #include "costate/integrate/diagonally_implicit.hpp"
 #include "support/catch.hpp"
+#include "support/problems.hpp"
 #include "support/stiff_problems.hpp"
 
 using namespace costate;
@@ -97,6 +98,14 @@ TEST_CASE("The Brusselator has the reference values and derivatives", "[ode][gol
   };
   check_method(DormandPrince54{.rtol = tolerance, .atol = tolerance});
   check_method(Tsitouras54{.rtol = tolerance, .atol = tolerance});
+}
+
+TEST_CASE("Lotka-Volterra ends where the differential equation does", "[ode][golden]") {
+  const double tolerance = 1e-10;
+  const auto r =
+      value(problems::LotkaVolterra{}, DormandPrince54{.rtol = tolerance, .atol = tolerance},
+            end_of<V2, Eigen::Vector4d>(0), {.t0 = 0, .t1 = 10, .y0 = {1, 1}, .p = {1.5, 1, 3, 1}});
+  check_close(r.y1, V2(1.0263447675750893, 0.90969107813604162), 100 * tolerance);
 }
 
 TEST_CASE("Robertson's problem over long times has the reference derivatives", "[ode][golden]") {
