@@ -194,7 +194,7 @@ void DiskTier::drop(Slot slot) {
   }
   bool written = true;
   if (Buffer* const buffer = find(slot)) {
-    written = buffer->state != Buffer::State::to_write;
+    written = options_.untimed || buffer->state != Buffer::State::to_write;
     // What is being moved at this moment has to be waited for; what only waits to be is not moved.
     done_.wait(lock, [&] {
       return buffer->state != Buffer::State::writing && buffer->state != Buffer::State::reading;

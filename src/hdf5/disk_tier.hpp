@@ -37,6 +37,9 @@ class DiskTier final : public Tier {
     int buffers = 1;
     Compression compression{};
     Bytes capacity = 0;  ///< that packed states may take; matters if the container is sparse
+    /// When a row becomes free does not depend on how far the threads are: the members of a team
+    /// have to run out of rows at the same moment.
+    bool untimed = false;
 
     [[nodiscard]] Bytes memory_bytes() const;
     /// Slots that fit the capacity.

@@ -11,6 +11,7 @@
 
 #include "costate/core/error.hpp"
 #include "disk_tier.hpp"
+#include "run_agreement.hpp"
 #include "run_files.hpp"
 #include "run_scan.hpp"
 #include "step_log.hpp"
@@ -51,7 +52,10 @@ class Directory final : public RunStore {
     lock_ = std::make_unique<detail::DirectoryLock>(options.directory);
     files_.remove(states_path() + ".new");
     files_.remove(detail::result_path(options.directory) + ".new");
-    if (find_result()) {
+    // A run in parts is finished when every part has its result; until then none removes anything.
+    if (least(request_.team, find_result() ? 1 : 0) == 0) {
+      result_.reset();
+    } else {
       if (!options_.keep) remove_all_but_result();  // killed before it had done so itself
       return;
     }
@@ -59,12 +63,13 @@ class Directory final : public RunStore {
     const Container container = found ? check_found() : make();
     auto rows = std::make_unique<RowStore>(files_, states_path(), container, options_.durability,
                                            options_.sync_seconds);
-    slots_ = container.rows - run_spare_rows;
-    tier_ = std::make_unique<DiskTier>(std::move(rows),
-                                       tier_options(options_, request_.row_bytes, slots_));
+    slots_ = least(request_.team, container.rows - run_spare_rows);
+    DiskTier::Options tier = tier_options(options_, request_.row_bytes, slots_);
+    tier.untimed = request_.team != nullptr;
+    tier_ = std::make_unique<DiskTier>(std::move(rows), tier);
     open_log();
     record_buffer_ = Pool(request_.record_bytes);
-    if (found) find_what_is_there();
+    if (found || request_.team != nullptr) find_what_is_there();
   }
 
   Tier& tier() override { return *tier_; }
@@ -91,6 +96,13 @@ class Directory final : public RunStore {
     return {record_buffer_.data(), bytes};
   }
   void commit_record(const RunRecord& record) override {
+    // No part of a run gives up its older record before all parts have the newer one.
+    const std::int64_t key = detail::order_of(record.phase, record.step);
+    if (most(request_.team, key) != least(request_.team, key)) {
+      throw ScheduleError("the parts of the run write different records, here of step " +
+                              std::to_string(record.step),
+                          record.step);
+    }
     const bool durable = options_.durability != Durability::none;
     // What the record relies on comes first: the logs, and the checkpoints below it.
     if (request_.log_bytes > 0 && durable) log_->sync();
@@ -116,6 +128,7 @@ class Directory final : public RunStore {
   void finish(std::span<const std::byte> result) override {
     detail::write_result(files_, options_.directory, request_.identity, Container::own_name(),
                          result);
+    most(request_.team, 0);  // all parts have theirs
     tier_.reset();
     log_.reset();
     if (!options_.keep) remove_all_but_result();
@@ -221,7 +234,12 @@ class Directory final : public RunStore {
 
   void find_what_is_there() {
     RowStore& store = tier_->store();
-    auto records = detail::find_records(store, log_.get(), detail::Reading::needed);
+    Team* const team = request_.team;
+    auto records = detail::find_records(
+        store, log_.get(), team == nullptr ? detail::Reading::needed : detail::Reading::all);
+    if (team != nullptr) {
+      records.valid = detail::common_record(records.all, log_.get(), *team);
+    }
     if (const auto& record = records.valid) {
       record_ = RunRecord{.phase = static_cast<RunRecord::Phase>(record->header.phase),
                           .step = record->header.step,
@@ -233,10 +251,13 @@ class Directory final : public RunStore {
     }
     auto states = detail::find_states(store, slots_, detail::state_limit(records.valid),
                                       detail::Reading::needed);
-    Step last = unknown;
-    for (const auto& [row, header, payload] : states.states) {
-      if (payload == detail::FoundRow::Payload::damaged || header.step == last) continue;
-      last = header.step;
+    std::vector<detail::FoundRow> good;  // one an index
+    for (const detail::FoundRow& state : states.states) {
+      if (state.payload == detail::FoundRow::Payload::damaged) continue;
+      if (good.empty() || good.back().header.step != state.header.step) good.push_back(state);
+    }
+    if (team != nullptr) good = detail::common_states(good, *team);
+    for (const auto& [row, header, payload] : good) {
       tier_->adopt(header.slot, row, header.step, store.state_bytes(row, header),
                    {header.bytes, header.payload_hash});
       checkpoints_.push_back({header.step, header.slot});

@@ -58,7 +58,7 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Count
     // A decision takes some 50 µs, a step at least as long as streaming through the state does: of
     // states of 4 MiB, a millisecond.
     constexpr Step few = 4096;
-    const auto size = static_cast<Step>(std::max<std::size_t>(layout.row_bytes, 1));
+    const auto size = static_cast<Step>(std::max<std::size_t>(layout.largest, 1));
     return online_tiered(costs, std::clamp<Step>(static_cast<Step>(4_MiB) / size, 1, few));
   }
   Plan plan = choose_at_once(costs, n);
@@ -77,13 +77,13 @@ Driver::Driver(Stepper& stepper, const SweepOptions& options, const Layout& layo
       run_(run),
       schedule_(choose(n_, layout_, options, predicted_)),
       guard_(options.guard, layout_.hashes),
-      meter_(layout_.row_bytes >= 4096),
+      meter_(layout_.largest >= 4096),
       memory_({.row_bytes = layout_.row_bytes,
                .slots = layout_.memory_slots,
                .varying = layout_.varying,
                .touch = n_ != unknown && !options.schedule,
                .workspace = options.budget.workspace}),
-      watched_(options.progress || run != nullptr) {
+      watched_(run != nullptr || most(options.team, options.progress ? 1 : 0) > 0) {
   if (n_ == unknown) n_ = schedule_.steps();
   if (layout_.spare_row) {
     spare_ =
@@ -614,6 +614,7 @@ void Driver::chunk_done(Step steps, double seconds) {
     if (steps == chunk_) chunk_ *= 2;
     return;
   }
+  seconds = most_seconds(options_.team, seconds);
   if (steps == chunk_ && seconds < options_.progress_interval / 8) chunk_ *= 2;
   if (seconds > options_.progress_interval / 2) chunk_ = std::max<Step>(1, chunk_ / 2);
   const double since = std::chrono::duration<double>(meter_.now() - told_).count();

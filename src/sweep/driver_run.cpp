@@ -167,12 +167,12 @@ void Driver::write_record_at(Step at) {
 void Driver::safe_point() {
   // Not while the last step is half done, nor while a replay interrupts the first pass.
   if (spare_full_ || (front_ == unknown && live_ != furthest_)) return;
-  if (run_->stop_when && run_->stop_when()) {
-    write_record();
-    throw Stopped{};
-  }
+  const bool stop = run_->stop_when && run_->stop_when();
   const double since = std::chrono::duration<double>(meter_.now() - safe_).count();
-  if (since >= run_->safety_every) write_record();
+  const bool due = since >= run_->safety_every;
+  const std::int64_t wanted = most(options_.team, stop ? 2 : due ? 1 : 0);
+  if (wanted > 0) write_record();
+  if (wanted == 2) throw Stopped{};
 }
 
 }  // namespace costate::detail

@@ -38,9 +38,17 @@ void check(const TransferCosts& costs) {
 
 Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Bytes extra) {
   Layout layout;
+  Team* const team = options.team;
   layout.row_bytes = stepper.max_state_bytes();
-  layout.varying = stepper.state_size_varies();
+  layout.varying = most(team, stepper.state_size_varies() ? 1 : 0) > 0;
   if (layout.row_bytes == 0) throw InvalidArgument("a state of 0 bytes cannot be kept");
+  layout.largest =
+      static_cast<std::size_t>(most(team, static_cast<std::int64_t>(layout.row_bytes)));
+  if (most(team, n) != least(team, n)) {
+    throw ScheduleError(
+        "the parts of the simulation have different numbers of steps, here " + std::to_string(n),
+        n);
+  }
   check(options.budget.disk_costs);
   for (const TransferCosts& costs : options.budget.lower_costs) check(costs);
   if (n == 0) return layout;
@@ -50,20 +58,22 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
   layout.spare_row = true;
   layout.fixed = MemoryTier::stride(layout.row_bytes) + extra;
   if (options.guard == ReplayGuard::every_step) {
-    layout.hashes = n != unknown ? n : static_cast<Step>(budget / 4 / Guard::bytes_per_step());
+    layout.hashes =
+        n != unknown ? n : least(team, static_cast<Step>(budget / 4 / Guard::bytes_per_step()));
     layout.fixed += static_cast<Bytes>(layout.hashes) * Guard::bytes_per_step();
   }
 
-  const std::vector<const TierFactory*> disks =
+  std::vector<const TierFactory*> disks =
       options.budget.disk ? options.budget.disk->parts() : std::vector<const TierFactory*>{};
+  disks.resize(static_cast<std::size_t>(least(team, static_cast<std::int64_t>(disks.size()))));
   // Slots of each disk, the upper ones first, up to a number; and the memory that they need.
-  const auto use_disks = [&](Layout& of, Slot most) {
+  const auto use_disks = [&](Layout& of, Slot left) {
     of.disks.clear();
     for (const TierFactory* disk : disks) {
-      const Slot here = std::min(disk->slots(of.row_bytes), most);
+      const Slot here = std::min(least(team, disk->slots(of.row_bytes)), left);
       of.disks.push_back(here);
       if (here > 0) of.fixed += disk->memory_bytes(of.row_bytes, here);
-      most -= here;
+      left -= here;
     }
     while (!of.disks.empty() && of.disks.back() == 0) of.disks.pop_back();
   };
@@ -96,7 +106,12 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
 
   const Slot wanted = n == unknown ? std::numeric_limits<Slot>::max() : n - 1;
   const auto fit = [&](Bytes fixed) {
-    return fixed > budget ? Slot{-1} : static_cast<Slot>((budget - fixed) / slot);
+    return least(team, fixed > budget ? Slot{-1} : static_cast<Slot>((budget - fixed) / slot));
+  };
+  // A member that has enough waits here for the message of one that has not.
+  const auto lacks = [&](Bytes least_bytes, const std::string& what) {
+    if (least_bytes <= budget) most(team, 0);
+    refuse(budget, least_bytes, what);
   };
   layout.memory_slots = std::min(wanted, fit(layout.fixed));
   if (layout.memory_slots == wanted) return layout;
@@ -112,13 +127,13 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
       return out;
     }
     if (layout.memory_slots < 1 && with.disk_slots() > 0) {
-      refuse(budget, std::min(with.fixed, layout.fixed + slot), "the buffers that a sweep needs");
+      lacks(std::min(with.fixed, layout.fixed + slot), "the buffers that a sweep needs");
     }
   }
   if (layout.memory_slots < 1) {
     const std::string size = format_bytes(layout.row_bytes);
-    if (wanted == 0) refuse(budget, layout.fixed, "one spare row for a state of " + size);
-    refuse(budget, layout.fixed + slot, "one state of " + size + " and one spare row");
+    if (wanted == 0) lacks(layout.fixed, "one spare row for a state of " + size);
+    lacks(layout.fixed + slot, "one state of " + size + " and one spare row");
   }
   return layout;
 }

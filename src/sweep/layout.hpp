@@ -15,6 +15,7 @@ namespace costate::detail {
 /// How a budget is divided.
 struct Layout {
   std::size_t row_bytes = 0;  ///< the largest state
+  std::size_t largest = 0;    ///< the same in a team: of any member
   bool varying = false;       ///< states differ in size
   Slot memory_slots = 0;      ///< tier 0
   std::vector<Slot> disks;    ///< slots of the tiers below, empty if none is needed

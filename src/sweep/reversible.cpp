@@ -23,7 +23,9 @@ std::string number(Step k) {
 // Indices whose hashes the guard has room for.
 Step room(Step n, const SweepOptions& options) {
   if (options.guard != ReplayGuard::every_step) return 0;
-  return n != unknown ? n : static_cast<Step>(options.budget.memory / 4 / Guard::bytes_per_step());
+  if (n != unknown) return n;
+  return least(options.team,
+               static_cast<Step>(options.budget.memory / 4 / Guard::bytes_per_step()));
 }
 
 }  // namespace
@@ -32,7 +34,8 @@ ReversibleSweep::ReversibleSweep(Stepper& stepper, const SweepOptions& options)
     : stepper_(stepper),
       options_(options),
       n_(stepper.steps()),
-      guard_(options.guard, room(n_, options)) {
+      guard_(options.guard, room(n_, options)),
+      watched_(most(options.team, options.progress ? 1 : 0) > 0) {
   Bytes least = 0;
   if (guard_.on()) {
     const std::size_t row = MemoryTier::stride(stepper.max_state_bytes());
@@ -69,7 +72,7 @@ Report ReversibleSweep::run() {
 // Steps to be run without a look at the clock or a hash.
 Step ReversibleSweep::piece() const noexcept {
   if (guard_.every_step()) return 1;
-  return options_.progress ? std::min(chunk_, stretch) : stretch;
+  return watched_ ? std::min(chunk_, stretch) : stretch;
 }
 
 void ReversibleSweep::forward() {
@@ -145,11 +148,12 @@ void ReversibleSweep::compare(Step at) {
 
 // So many steps were begun at `since` and have brought the run to index `at`.
 void ReversibleSweep::worked(Step steps, double since, Progress::Phase phase, Step at) {
-  if (!options_.progress) return;
+  if (!watched_) return;
   const double now = seconds();
-  if (steps >= chunk_ && now - since < options_.progress_interval / 8) chunk_ *= 2;
-  if (now - since > options_.progress_interval / 2) chunk_ = std::max<Step>(1, chunk_ / 2);
-  if (now - told_ < options_.progress_interval) return;
+  const double taken = most_seconds(options_.team, now - since);
+  if (steps >= chunk_ && taken < options_.progress_interval / 8) chunk_ *= 2;
+  if (taken > options_.progress_interval / 2) chunk_ = std::max<Step>(1, chunk_ / 2);
+  if (!options_.progress || now - told_ < options_.progress_interval) return;
   told_ = now;
   // Until it is measured, a step back and its reverse are taken to cost as much as four steps.
   double left = std::numeric_limits<double>::quiet_NaN();

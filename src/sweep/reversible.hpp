@@ -38,6 +38,7 @@ class ReversibleSweep {
   Step n_;
   Guard guard_;
   Pool row_;        // to hash a state in
+  bool watched_;    // somebody wants to know of progress
   Step right_ = 0;  // on the way back, the index last known to be right
   Step chunk_ = 1;  // steps run without looking at the clock, if somebody watches
   double told_ = 0;

@@ -53,7 +53,8 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
                                          .disk_costs = options.disk_costs},
                               .guard = options.guard,
                               .progress = options.progress,
-                              .progress_interval = options.progress_interval};
+                              .progress_interval = options.progress_interval,
+                              .team = options.team};
   detail::Layout layout = detail::lay_out(stepper, stepper.steps(), sweeping, record_bytes);
   const auto store =
       options.store->open({.identity = options.identity,
@@ -61,6 +62,7 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
                            .record_bytes = record_bytes,
                            .log_bytes = stepper.step_log_bytes(),
                            .slots = layout.disk_slots(),
+                           .team = options.team,
                            .fields = layout.varying ? std::vector<StateField>{} : stepper.fields(),
                            .memory = options.memory,
                            .memory_slots = layout.memory_slots});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "costate/core/step.hpp"
+#include "costate/core/team.hpp"
 #include "costate/storage/disk_spec.hpp"
 #include "costate/storage/tier.hpp"
 
@@ -90,6 +91,8 @@ struct RunRequest {
   std::size_t record_bytes = 0;  ///< the largest record
   std::size_t log_bytes = 0;     ///< what is logged of each step
   Slot slots = 0;                ///< checkpoints, if the run is new
+  Team* team = nullptr;  ///< those that keep the other parts of the run: what is found in the
+                         ///< store is what all of them have
   // For those who look at the run from outside:
   std::vector<StateField> fields = {};  ///< what a state consists of, if known
   Bytes memory = 0;                     ///< the budget

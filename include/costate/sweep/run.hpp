@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "costate/core/step.hpp"
+#include "costate/core/team.hpp"
 #include "costate/storage/run_store.hpp"
 #include "costate/sweep/sweep.hpp"
 
@@ -27,6 +28,7 @@ struct RunOptions {
                                          ///< record is written and the call returns unfinished
   ProgressFunction progress = {};
   double progress_interval = 0.5;
+  Team* team = nullptr;  ///< as SweepOptions::team; `mpi::run_or_resume` sets it
 };
 
 /// How a call of `run_or_resume` went.

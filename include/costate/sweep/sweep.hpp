@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "costate/core/step.hpp"
+#include "costate/core/team.hpp"
 #include "costate/schedule/schedule.hpp"
 #include "costate/sweep/budget.hpp"
 #include "costate/sweep/progress.hpp"
@@ -34,6 +35,8 @@ struct SweepOptions {
                                                     ///< tier 0 is the memory, tier 1 the disk
   Step expected_steps = unknown;  ///< a guess, about the length of the last run, if the stepper
                                   ///< does not know: see below
+  Team* team = nullptr;           ///< the other processes of a parallel simulation, which call this
+                                  ///< too; `mpi::sweep` sets it
 };
 
 /// Runs the stepper from x_0, which must be live, to its end and back: afterwards its adjoint is
