@@ -10,10 +10,11 @@ set(sees_integrate core)
 set(sees_ode core schedule storage sweep integrate)
 set(sees_klu core integrate)
 set(sees_sundials core schedule storage sweep integrate ode)
+set(sees_mpi core schedule storage sweep)
 set(sees_cli core schedule storage hdf5 sweep)
 
 set(bad 0)
-foreach(layer core schedule storage hdf5 sweep integrate klu ode sundials cli)
+foreach(layer core schedule storage hdf5 sweep integrate klu ode sundials mpi cli)
   file(GLOB_RECURSE files ${ROOT}/include/costate/${layer}/*.hpp ${ROOT}/src/${layer}/*.cpp
        ${ROOT}/src/${layer}/*.hpp)
   foreach(file IN LISTS files)
