@@ -71,6 +71,7 @@ TEST_CASE("Every Rosenbrock method has step, tangent and adjoint", "[ode][proper
   check_tableau<Nonlinear, Rosenbrock2>(80, nonlinear());
   check_tableau<Nonlinear, Ros3p>(160, nonlinear());
   check_tableau<Nonlinear, Rodas43>(40, nonlinear());
+  check_adaptive<Nonlinear, Ros3p>(1e-6, nonlinear());
   check_adaptive<Nonlinear, Rodas43>(1e-7, nonlinear());
 }
 

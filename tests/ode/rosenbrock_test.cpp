@@ -159,6 +159,21 @@ void check_against_complex_steps() {
   CHECK((gradient - expected).norm() < 1e-12 * expected.norm());
 }
 
+// Robertson with its second derivatives as products with those of (y, p).
+struct SecondOrderRobertson : problems::Robertson {
+  void jvp_vjp(double, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+               const State& w, State& y_bar, Parameters& p_bar) const {
+    const double first = w[0] - w[1];
+    const double third = w[2] - w[1];
+    y_bar[0] -= dp[0] * first;
+    y_bar[1] += (p[1] * dy[2] + dp[1] * y[2]) * first + 2 * (p[2] * dy[1] + dp[2] * y[1]) * third;
+    y_bar[2] += (p[1] * dy[1] + dp[1] * y[1]) * first;
+    p_bar[0] -= dy[0] * first;
+    p_bar[1] += (y[2] * dy[1] + y[1] * dy[2]) * first;
+    p_bar[2] += 2 * y[1] * dy[1] * third;
+  }
+};
+
 struct RosenbrockRobertson : problems::Robertson {
   static constexpr bool autonomous = true;
   void jacobian_vjp(double, const State& y, const Parameters& p, const State& k, const State& w,
@@ -174,7 +189,33 @@ struct RosenbrockRobertson : problems::Robertson {
   }
 };
 
+// The error estimate of one step from t = 0.2, in absolute terms.
+template <class Method>
+double estimate(double h) {
+  const Nonlinear f;
+  const NoIntegrand none;
+  typename Method::template Kernel<Nonlinear, NoIntegrand> kernel(f, none, V2(0.9, 0.8), 2);
+  const Interval s{0.2, h, 0.2 + h, 0};
+  const V2 y(1.2, 0.7);
+  V2 next = y;
+  kernel.advance(&s, 1, y, next, {}, {.keep_slopes = true});
+  return kernel.error(s, y, next, 0, 1);
+}
+
+template <class Method>
+void check_estimate() {
+  INFO(Method::tableau.name);
+  // Of the order of the embedded solution plus one; halving h changes the observed one by O(h).
+  const double observed = std::log2(estimate<Method>(0.01) / estimate<Method>(0.005));
+  CHECK(std::abs(observed - (Method::tableau.embedded_order + 1)) < 0.1);
+}
+
 }  // namespace
+
+TEST_CASE("The error estimates of Rosenbrock methods have their orders", "[ode][property]") {
+  check_estimate<Ros3p>();
+  check_estimate<Rodas43>();
+}
 
 TEST_CASE("Rosenbrock methods hold the time derivative and its adjoint (C67)", "[ode][golden]") {
   check_case_67<Rosenbrock2>({0.63350106439317542816, -0.28300923659927898797,
@@ -210,5 +251,19 @@ TEST_CASE("Adaptive RODAS has the bits of its own grid for every number of slots
     CHECK(r.value == all.value);
     CHECK(r.dy0 == all.dy0);
     CHECK(r.dp == all.dp);
+  }
+}
+
+TEST_CASE("Second derivatives of either kind give the same gradient", "[ode][oracle]") {
+  const RunOf<problems::Robertson> run{.t0 = 0, .t1 = 4, .y0 = {1, 0, 0}, .p = {0.04, 1e4, 3e7}};
+  const auto end = end_of<problems::Robertson>(2);
+  const Rodas43 method{.rtol = 1e-6, .atol = 1e-10};
+  const auto one = value_and_gradient(RosenbrockRobertson{}, method, end, run);
+  const auto other = value_and_gradient(autonomous(SecondOrderRobertson{}), method, end, run);
+  CHECK(other.value == one.value);
+  for (int i = 0; i < 3; ++i) {
+    // The same sums in another order, in a hundred steps of six stages.
+    CHECK(relative(other.dy0[i], one.dy0[i]) < 1e-10);
+    CHECK(relative(other.dp[i], one.dp[i]) < 1e-10);
   }
 }

@@ -41,9 +41,11 @@ inline constexpr RosenbrockTableau<3> ros3p{
     .m = {2, 1 / ros3p_root, 1 - 1 / ros3p_root},
     .alpha = {0, 1, 1},
     .gamma_i = {ros3p_gamma, ros3p_gamma - 1, 0.5 - 2 * ros3p_gamma},
+    .m_hat = {5 - 5 / ros3p_root, 1, 1 - 1 / ros3p_root},
     .middle = {2 * ros3p_half - ros3p_root / (4 * ros3p_gamma), ros3p_half / ros3p_root,
                ros3p_half*(1 - 1 / ros3p_root)},
-    .order = 3};
+    .order = 3,
+    .embedded_order = 2};
 
 /// y(t + h/2) from y, y⁺ and the two further sums of stages of RODAS's continuous extension,
 /// y(t + θ h) = (1-θ) y + θ (y⁺ + (1-θ) (sum d2_i U_i + θ sum d3_i U_i)), third order.
@@ -135,7 +137,7 @@ struct Rosenbrock {
 
 /// Second order, A-stable, one stage.
 using Rosenbrock2 = Rosenbrock<tableaux::rosenbrock_2>;
-/// Third order, A-stable, for parabolic equations.
+/// Third order with error estimate, A-stable, for parabolic equations.
 using Ros3p = Rosenbrock<tableaux::ros3p>;
 /// Fourth order with error estimate, L-stable.
 using Rodas43 = Rosenbrock<tableaux::rodas_43>;

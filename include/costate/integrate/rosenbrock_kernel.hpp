@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include <Eigen/Core>
 
@@ -59,7 +60,8 @@ struct RosenbrockTableau {
 ///
 ///     jacobian_vjp(t, y, p, k, w, y_bar, p_bar)   adds the gradients of wᵀ J(t, y, p) k
 ///
-/// and either `static constexpr bool autonomous = true`, or
+/// or jvp_vjp(t, y, p, dy, dp, w, y_bar, p_bar), which adds the gradients of
+/// wᵀ (J dy + ∂f/∂p dp), and either `static constexpr bool autonomous = true`, or
 ///
 ///     time_derivative(t, y, p, out)               out = ∂f/∂t
 ///     time_derivative_vjp(t, y, p, w, y_bar, p_bar)  adds the gradients of wᵀ ∂f/∂t
@@ -67,7 +69,11 @@ template <class F>
 concept RosenbrockProblem = Problem<F> &&
     requires(const F& f, double t, const typename F::State& y, const typename F::Parameters& p,
              typename F::State& y_bar, typename F::Parameters& p_bar) {
-  f.jacobian_vjp(t, y, p, y, y, y_bar, p_bar);
+  requires requires {
+    f.jacobian_vjp(t, y, p, y, y, y_bar, p_bar);
+  } || requires {
+    f.jvp_vjp(t, y, p, y, p, y, y_bar, p_bar);
+  };
 } &&(
     requires { requires F::autonomous; } ||
     requires(const F& f, double t, const typename F::State& y, const typename F::Parameters& p,
@@ -76,13 +82,27 @@ concept RosenbrockProblem = Problem<F> &&
       f.time_derivative_vjp(t, y, p, y, y_bar, p_bar);
     });
 
+/// `f`, whose right-hand side does not depend on time.
+template <Problem F>
+class Autonomous : public F {
+ public:
+  static constexpr bool autonomous = true;
+  explicit Autonomous(F f) : F(std::move(f)) {}
+};
+
+template <Problem F>
+auto autonomous(F f) {
+  return Autonomous<F>(std::move(f));
+}
+
 /// The step of method T for one problem.
 template <Problem F, const auto& T, class Objective = NoIntegrand>
 class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F, Objective> {
   using Base = StepKernel<RosenbrockKernel<F, T, Objective>, F, Objective>;
   friend Base;
   static_assert(RosenbrockProblem<F>,
-                "a Rosenbrock method needs the problem's jacobian_vjp, and its time_derivative and "
+                "a Rosenbrock method needs the problem's jacobian_vjp or jvp_vjp, and its "
+                "time_derivative and "
                 "time_derivative_vjp unless it says `autonomous`");
   static_assert(!Base::integrates || T.middle != decltype(T.middle){},
                 "this Rosenbrock method has no `middle`, so no running integrals: make the "
@@ -102,7 +122,8 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
   /// @param p             copied
   /// @param size          of the state
   RosenbrockKernel(const F& f, const Objective& objective, const Parameters& p, Eigen::Index size)
-      : Base(f, objective, p, size), solver_(f, p, size), scratch_p_(p) {
+      : Base(f, objective, p, size), solver_(f, p, size), scratch_p_(p), no_parameters_(p) {
+    no_parameters_.setZero();
     for (auto* states : {&y_, &u_, &w_, &v_}) {
       for (State& x : *states) x.setZero(size);
     }
@@ -124,7 +145,7 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
       add_stages(T.a[i], u_dot, d_);
       f_.jvp(stage_time(s, T.alpha[i]), y_[i], p_, d_, dp, x);
       add_along(dy, dp, x, [&](const State& w, State& y_bar, Parameters& p_bar) {
-        f_.jacobian_vjp(s.t, y, p_, u_[i], w, y_bar, p_bar);
+        add_jacobian_vjp(s.t, y, u_[i], w, y_bar, p_bar);
       });
       if constexpr (!autonomous) {
         add_along(dy, dp, x, [&](const State& w, State& y_bar, Parameters& p_bar) {
@@ -202,6 +223,16 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
     }
   }
 
+  // Adds the gradients of wᵀ J k.
+  void add_jacobian_vjp(double t, const State& y, const State& k, const State& w, State& y_bar,
+                        Parameters& p_bar) const {
+    if constexpr (requires { f_.jacobian_vjp(t, y, p_, k, w, y_bar, p_bar); }) {
+      f_.jacobian_vjp(t, y, p_, k, w, y_bar, p_bar);
+    } else {
+      f_.jvp_vjp(t, y, p_, k, no_parameters_, w, y_bar, p_bar);
+    }
+  }
+
   // out += the derivative along (dy, dp) of the vector whose products wᵀ ∂/∂(y, p) are `product`.
   template <class Product>
   void add_along(const State& dy, const Parameters& dp, State& out, const Product& product) const {
@@ -256,7 +287,7 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
       d_ = factor * w_[i];
       f_.vjp(stage_time(s, T.alpha[i]), y_[i], p_, d_, v_[i], p_bar);
       sum_ += v_[i];
-      f_.jacobian_vjp(s.t, y, p_, u_[i], d_, sum_, p_bar);
+      add_jacobian_vjp(s.t, y, u_[i], d_, sum_, p_bar);
       if constexpr (!autonomous) {
         if (T.gamma_i[i] != 0) {
           d_ *= static_cast<Scalar>(T.gamma_i[i] * s.h);
@@ -302,6 +333,7 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
   std::array<State, stage_count> y_, u_, w_, v_;
   State slope_, d_, r_, sum_;
   Parameters scratch_p_;  // of products with J at y, whose parameters jacobian_vjp takes care of
+  Parameters no_parameters_;
 };
 
 }  // namespace costate
