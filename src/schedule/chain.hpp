@@ -35,7 +35,7 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
                    std::vector<Decision>& plan);
 
 /// The same by the two methods for long chains.
-void split_by_mean(const Chain& chain, Step i, Step j, Slot slots, double write,
+void split_by_mean(const Chain& chain, Step i, Step j, Slot slots, double write, double effort,
                    std::vector<Decision>& plan);
 void split_by_blocks(const Chain& chain, Step i, Step j, Slot slots, double write, double effort,
                      std::vector<Decision>& plan);

@@ -13,6 +13,7 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "mixed_advances.hpp"
 
 namespace costate {
 namespace {
@@ -26,17 +27,23 @@ constexpr Step window = 32;
 // What to do in each situation: the tables A, B, C of the header.
 class Choices {
  public:
-  Choices(Step n, Slot units, Slot sigma, bool has_next)
+  /// @param advances  if given, gets those of A(n, M) for M = 0 … units, `saturated` if it cannot
+  /// be
+  ///                  done; nothing else is kept
+  Choices(Step n, Slot units, Slot sigma, bool has_next, std::vector<Step>* advances = nullptr)
       : width_(static_cast<std::size_t>(n) + 1),
         sigma_(sigma),
         has_next_(has_next),
         exhaustive_(static_cast<double>(n) * static_cast<double>(n) *
                         static_cast<double>(units + 1) <=
-                    most_exhaustive) {
-    const auto cells = width_ * static_cast<std::size_t>(units + 1);
-    tapes_.resize(cells);
-    splits_.resize(cells);
-    if (has_next_) restarts_.resize(cells);
+                    most_exhaustive),
+        advances_(advances) {
+    if (advances_ == nullptr) {
+      const auto cells = width_ * static_cast<std::size_t>(units + 1);
+      tapes_.resize(cells);
+      splits_.resize(cells);
+      if (has_next_) restarts_.resize(cells);
+    }
     fill(n, units);
   }
 
@@ -90,7 +97,7 @@ class Choices {
         const Value store = m >= 1 ? 1 + row(bs, m - 1)[u] : never;
         const Value tape = taped(l, m - sigma_);
         a[u] = std::min(store, tape);
-        tapes_[cell(l, m)] = tape < store ? 1 : 0;
+        if (advances_ == nullptr) tapes_[cell(l, m)] = tape < store ? 1 : 0;
         if (has_next_) {
           Value best = a[u - 1];
           Step k_best = 1;
@@ -103,7 +110,7 @@ class Choices {
             }
           });
           c[u] = best;
-          restarts_[cell(l, m)] = static_cast<std::int32_t>(k_best);
+          if (advances_ == nullptr) restarts_[cell(l, m)] = static_cast<std::int32_t>(k_best);
           last_restart = k_best;
         }
         Value best = taped(l, m + 1 - sigma_);
@@ -117,8 +124,12 @@ class Choices {
           }
         });
         b[u] = best;
-        splits_[cell(l, m)] = static_cast<std::int32_t>(k_best);
+        if (advances_ == nullptr) splits_[cell(l, m)] = static_cast<std::int32_t>(k_best);
         if (k_best > 0) last_split = k_best;
+      }
+      if (advances_ != nullptr) {
+        const Value whole = a[static_cast<std::size_t>(n)];
+        advances_->push_back(whole >= never ? saturated : whole / unit - n);
       }
     }
   }
@@ -139,6 +150,7 @@ class Choices {
   Slot sigma_;
   bool has_next_;
   bool exhaustive_;
+  std::vector<Step>* advances_;
   std::vector<std::uint8_t> tapes_;
   std::vector<std::int32_t> splits_;
   std::vector<std::int32_t> restarts_;
@@ -300,6 +312,16 @@ class Mixed final : public Generator {
 };
 
 }  // namespace
+
+MixedAdvances mixed_advances(const Costs& costs, Step n) {
+  const auto sigma = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
+  const Slot useful = std::max<Slot>(1, saturating_multiply(std::max<Step>(n - 1, 0), sigma));
+  MixedAdvances all;
+  all.most = useful;
+  const Slot units = std::min(useful, std::max<Slot>(1, most_cells / (n + 1)));
+  all.exact = Choices(n, units, sigma, costs.tape_has_next, &all.by_slots).exhaustive();
+  return all;
+}
 
 Plan mixed(const Costs& costs, Step n, bool tape_has_next) {
   const auto start = std::chrono::steady_clock::now();

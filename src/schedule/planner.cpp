@@ -20,6 +20,7 @@
 #include "costate/schedule/weighted.hpp"
 #include "hierarchical_plan.hpp"
 #include "least_cost.hpp"
+#include "mixed_advances.hpp"
 #include "plan_parts.hpp"
 #include "weighted_plan.hpp"
 
@@ -59,13 +60,14 @@ Plan plan_weighted(const Costs& costs, Step n) {
   return weighted(costs, n);
 }
 
+constexpr Step most_mixed = 10'000'000;
+
 Plan plan_mixed(const Costs& costs, Step n) {
-  constexpr Step most = 10'000'000;
   if (costs.tape_bytes == 0) {
     throw InvalidArgument("no tape can be kept: its size is not given");
   }
-  if (n > most) {
-    throw InvalidArgument("a mixed plan is made for at most " + std::to_string(most) +
+  if (n > most_mixed) {
+    throw InvalidArgument("a mixed plan is made for at most " + std::to_string(most_mixed) +
                           " steps, not " + std::to_string(n));
   }
   return mixed(costs, n, costs.tape_has_next);
@@ -321,18 +323,39 @@ Plan choose_at_once(const Costs& costs, Step n) {
 
 std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
   check(costs, n);
+  const TierCosts& memory = costs.tiers.front();
+  const bool alone = costs.tiers.size() == 1;
+  const bool plain = alone && memory.write == 0;
+  const bool tapes = costs.tape_bytes > 0;
+  MixedAdvances mixed;
+  // Tapes are kept in memory alone. Transfers are not what they are chosen by.
+  if (tapes && plain && memory.read == 0 && costs.weights.empty() && costs.state_bytes > 0 &&
+      n > 1 && n <= most_mixed) {
+    mixed = mixed_advances(costs, n);
+  }
   std::vector<FrontierPoint> points;
-  for (const Slot slots : sizes(n)) {
+  for (const Slot slots : sizes(std::max<Step>(n, mixed.most + 1))) {
     Costs here = costs;
     here.tiers.front().slots = slots;
-    const TierCosts& first = here.tiers.front();
     if (!costs.weights.empty()) {
-      points.push_back(point_of(weighted_plan(here, n, frontier_effort), slots, costs));
-      continue;
+      const auto [cost, bound] = weighted_cost(here, n, 0.4 * frontier_effort);
+      points.push_back(
+          {slots, static_cast<Bytes>(slots) * costs.state_bytes, cost, bound, "weighted"});
+    } else {
+      points.push_back(point_of(
+          plain ? plan_revolve(here, n) : choose_with(here, n, frontier_effort), slots, costs));
     }
-    const bool plain = here.tiers.size() == 1 && first.write == 0;
-    points.push_back(point_of(
-        plain ? plan("revolve", here, n) : choose_with(here, n, frontier_effort), slots, costs));
+    FrontierPoint& point = points.back();
+    if (tapes) point.lower_bound = std::max(0.0, point.lower_bound - one_run(costs, n));
+    if (mixed.by_slots.empty()) continue;
+    const Slot used = std::min({slots, mixed.most, static_cast<Slot>(mixed.by_slots.size()) - 1});
+    const Step advances = mixed.by_slots[static_cast<std::size_t>(used)];
+    const double cost = static_cast<double>(advances) * costs.step;
+    if (cost < point.cost) {
+      point.cost = cost;
+      point.schedule = "mixed";
+    }
+    if (mixed.exact && used == std::min(slots, mixed.most)) point.lower_bound = point.cost;
   }
   return points;
 }

@@ -51,7 +51,7 @@ class TieredProgramme::Bottom {
     } else {
       blocks_->append(i, j, plan, [this](Step block, Slot c, std::vector<Decision>& out) {
         if (end(block) - begin(block) > 1) {
-          split_by_mean(chain_, begin(block), end(block), c, write_, out);
+          split_by_mean(chain_, begin(block), end(block), c, write_, 1, out);
         }
       });
     }

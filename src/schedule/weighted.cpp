@@ -58,7 +58,29 @@ std::optional<Plan> by_mean_weight(const Costs& costs, Step n, double mean) {
   }
 }
 
+double bound_of(const Costs& costs, const std::vector<double>& weights,
+                const std::vector<TierLevel>& levels, double effort) {
+  const double bound = least_cost(costs, static_cast<Step>(weights.size()));
+  // Without transfers to pay for the layers say the same.
+  if (levels.size() == 1 && levels[0].write <= 0 && levels[0].read <= 0) return bound;
+  return std::max(bound, least_weighted_cost(weights, levels, effort));
+}
+
 }  // namespace
+
+WeightedCost weighted_cost(const Costs& costs, Step n, double effort) {
+  const std::vector<TierLevel> levels = useful_levels(costs, n);
+  if (levels.size() != 1 || n <= 1) {
+    const Plan made = weighted_plan(costs, n, effort);
+    return {made.cost, made.lower_bound};
+  }
+  const std::vector<double> weights = weights_of(costs, n);
+  const Chain chain(weights);
+  const WeightedDecisions found = split_on_one(chain, levels[0], effort);
+  const double cost = cost_of(chain, 0, n, levels[0].write, found.decisions, 1) + levels[0].write +
+                      static_cast<double>(n - 1) * levels[0].read;
+  return {cost, found.proven ? cost : std::min(cost, bound_of(costs, weights, levels, effort))};
+}
 
 Plan weighted_plan(const Costs& costs, Step n, double effort) {
   const PlanningTime time;
@@ -89,9 +111,7 @@ Plan weighted_plan(const Costs& costs, Step n, double effort) {
   }
   if (!made) throw InvalidArgument("there are too many slots for a weighted plan");
   made->lower_bound =
-      proven ? made->cost
-             : std::min(made->cost, std::max(least_cost(costs, n),
-                                             least_weighted_cost(weights, levels, effort)));
+      proven ? made->cost : std::min(made->cost, bound_of(costs, weights, levels, effort));
   return time.stop(std::move(*made));
 }
 

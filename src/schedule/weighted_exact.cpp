@@ -73,7 +73,7 @@ bool split(const Chain& chain, Step i, Step j, Slot slots, double write, double 
            std::vector<Decision>& plan) {
   if (j - i < 2) return true;
   if (slots == 1) {
-    split_by_mean(chain, i, j, 1, write, plan);
+    split_by_mean(chain, i, j, 1, write, effort, plan);
     return true;
   }
   if (splits_exactly(j - i, slots, write, effort)) {
@@ -81,7 +81,7 @@ bool split(const Chain& chain, Step i, Step j, Slot slots, double write, double 
     return write <= 0 || j - i <= all_splits;
   }
   std::vector<Decision> one;
-  split_by_mean(chain, i, j, slots, write, one);
+  split_by_mean(chain, i, j, slots, write, effort, one);
   constexpr Slot most_block_slots = 1024;
   if (slots <= most_block_slots) {
     std::vector<Decision> other;

@@ -22,14 +22,14 @@ Chain::Chain(const std::vector<double>& weights) : sums_{0}, double_sums_{0} {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr Step small = 64;           // intervals that the methods for long chains solve exactly
 constexpr double block_cells = 8e7;  // of the programme on blocks
 constexpr Step block_slack = 3;
 
 }  // namespace
 
 void split_by_mean(const Chain& chain, Step first, Step end, Slot slots, double write,
-                   std::vector<Decision>& plan) {
+                   double effort, std::vector<Decision>& plan) {
+  const Step small = effort < 1 ? 16 : 64;  // intervals that are solved exactly
   struct Interval {
     Step i;
     Step j;
@@ -64,7 +64,7 @@ void split_by_mean(const Chain& chain, Step first, Step end, Slot slots, double 
     };
     if (c > 1) {
       // Long intervals are searched coarsely first.
-      const Step stride = std::max<Step>(1, (j - i) / 2048);
+      const Step stride = std::max<Step>(1, (j - i) / (effort < 1 ? 256 : 2048));
       try_all(i + 1, j - 1, stride);
       if (stride > 1) {
         try_all(std::max(i + 1, best_k - stride), std::min(j - 1, best_k + stride), 1);
@@ -108,7 +108,7 @@ void split_by_blocks(const Chain& chain, Step i, Step j, Slot slots, double writ
     return mean * static_cast<double>(price.advances) + write * static_cast<double>(price.writes);
   };
   const auto leaf = [&](Step block, Slot c, std::vector<Decision>& out) {
-    split_by_mean(chain, begin(block), end(block), c, write, out);
+    split_by_mean(chain, begin(block), end(block), c, write, effort, out);
   };
   // Steps inside a block do cost something, so Knuth's bounds need some room.
   Programme<AnySplits>(chain, {borders, slots, write, block_slack}, inside)

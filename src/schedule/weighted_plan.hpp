@@ -16,6 +16,13 @@ namespace costate {
 /// with `effort`, 1 being that of `weighted`. For plans of which many are wanted.
 [[nodiscard]] Plan weighted_plan(const Costs& costs, Step n, double effort);
 
+/// What `weighted_plan` costs at most and any plan at least. On one level the schedule is not made.
+struct WeightedCost {
+  double cost;
+  double lower_bound;
+};
+[[nodiscard]] WeightedCost weighted_cost(const Costs& costs, Step n, double effort);
+
 /// Decisions, and whether nothing can be cheaper.
 struct WeightedDecisions {
   std::vector<Decision> decisions;

@@ -185,6 +185,50 @@ TEST_CASE("The frontier falls with memory and meets the classical schedules from
   }
 }
 
+TEST_CASE("The frontier knows of tapes, up to the room for all of them", "[schedule][oracle]") {
+  for (const bool has_next : {false, true}) {
+    Costs costs;
+    costs.state_bytes = 100;
+    costs.tape_bytes = 250;  // three slots
+    costs.tape_has_next = has_next;
+    costs.tiers = {{.slots = 7}};
+    const Step n = 60;
+    const std::vector<FrontierPoint> points = frontier(costs, n);
+    CHECK(points.back().slots == 3 * (n - 1));
+    CHECK(points.back().cost == 0);  // nothing is run twice, and taped steps are not counted
+    for (const FrontierPoint& point : points) {
+      CAPTURE(has_next, point.slots);
+      costs.tiers[0].slots = point.slots;
+      CHECK(point.cost == plan("mixed", costs, n).cost);
+      CHECK(point.cost == choose(costs, n).best().cost);
+      CHECK(point.lower_bound == point.cost);
+    }
+  }
+  // Not told apart where transfers cost something; then the bound allows for tapes.
+  Costs costs;
+  costs.state_bytes = 100;
+  costs.tape_bytes = 100;
+  costs.tiers = {{.slots = 7}, {.name = "disk", .slots = 4, .write = 2, .read = 2}};
+  for (const FrontierPoint& point : frontier(costs, 40)) CHECK(point.lower_bound <= point.cost);
+}
+
+TEST_CASE("The frontier of weighted steps is above its bounds and near the plans",
+          "[schedule][property]") {
+  std::mt19937 random(21);
+  Costs costs;
+  costs.tiers = {{.slots = 1, .write = 0.5, .read = 0.25}};
+  const Step n = 300;
+  for (Step k = 0; k < n; ++k) costs.weights.push_back(1 + static_cast<double>(random() % 9));
+  for (const FrontierPoint& point : frontier(costs, n)) {
+    CAPTURE(point.slots);
+    costs.tiers[0].slots = point.slots;
+    const double best = plan("weighted", costs, n).cost;
+    CHECK(point.lower_bound <= best);
+    CHECK(point.cost >= best * (1 - 1e-12));  // the same sums in another order
+    CHECK(point.cost <= 1.05 * best);
+  }
+}
+
 TEST_CASE("What cannot be planned is refused", "[schedule][unit]") {
   Costs costs;
   CHECK_THROWS_WITH(choose(costs, 3), "a plan needs at least one tier");

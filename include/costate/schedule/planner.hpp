@@ -80,7 +80,9 @@ struct FrontierPoint {
 
 /// The cost of `n` steps against the room in the first tier, whose own room in `costs` is left out
 /// of account: from one slot to n-1, each about a quarter more than the one before. The other tiers
-/// stay as they are.
+/// stay as they are. If tapes can be kept, in memory alone whose transfers are free, they are taken
+/// into account, up to the room for the tapes of all steps. With weights on one tier the cost is
+/// that of `weighted` made with less work.
 /// @throws InvalidArgument if the costs are not valid
 [[nodiscard]] std::vector<FrontierPoint> frontier(const Costs& costs, Step n);
 
