@@ -1,0 +1,114 @@
+#include "costate/integrate/banded_solver.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+#include <Eigen/LU>
+
+#include "costate/core/error.hpp"
+#include "support/catch.hpp"
+
+using namespace costate;
+
+namespace {
+
+// y' = J y with a banded J of the parameters' making; the diagonal may be weak.
+template <int L, int U, bool periodic>
+struct Linear {
+  using State = Eigen::VectorXd;
+  using Parameters = Eigen::Matrix<double, 1, 1>;
+  using Jacobian = BandedMatrix<double, L, U, periodic>;
+  void rhs(double, const State&, const Parameters&, State&) const {}
+  void vjp(double, const State&, const Parameters&, const State&, State&, Parameters&) const {}
+  void jacobian(double, const State& y, const Parameters& p, Jacobian& j) const {
+    for (Eigen::Index i = 0; i < y.size(); ++i) {
+      for (int d = -L; d <= U; ++d) {
+        j.band(i, d) =
+            std::sin(static_cast<double>(7 * i * i + 3 * i + 5 * d)) - (d == 0 ? p[0] : 0);
+      }
+    }
+  }
+};
+
+// W itself.
+template <class F>
+Eigen::MatrixXd matrix_of(const F& f, const Eigen::VectorXd& y, double p, double a) {
+  using Jacobian = typename F::Jacobian;
+  Jacobian j(y.size());
+  f.jacobian(0, y, typename F::Parameters(p), j);
+  Eigen::MatrixXd w = Eigen::MatrixXd::Identity(y.size(), y.size());
+  for (Eigen::Index i = 0; i < y.size(); ++i) {
+    for (int d = -Jacobian::lower; d <= Jacobian::upper; ++d) {
+      Eigen::Index c = i + d;
+      if (Jacobian::is_periodic) c = (c + y.size()) % y.size();
+      if (c >= 0 && c < y.size()) w(i, c) -= a * j.band(i, d);
+    }
+  }
+  return w;
+}
+
+template <int L, int U, bool periodic>
+void check_band() {
+  const Linear<L, U, periodic> f;
+  for (const Eigen::Index n : {Eigen::Index{2 * (L + U + 1)}, Eigen::Index{23}, Eigen::Index{60}}) {
+    if (n < 2 * (L + U + 1)) continue;
+    // Diagonally dominant; and such that pivots have to be looked for.
+    for (const double p : {30., 0.}) {
+      CAPTURE(L, U, periodic, n, p);
+      const Eigen::VectorXd y = Eigen::VectorXd::Zero(n);
+      const Eigen::MatrixXd w = matrix_of(f, y, p, 1.7);
+      BandedShiftedSolver<Linear<L, U, periodic>> solver(
+          f, typename Linear<L, U, periodic>::Parameters(p), n);
+      REQUIRE(solver.prepare(0, y, typename Linear<L, U, periodic>::Parameters(p), 1.7));
+      const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(n, -1, 2);
+      // Backward stable: the residual is a multiple of rounding, growth of the pivots included.
+      const double bound = 1e4 * 2.3e-16;
+      Eigen::VectorXd x = b;
+      solver.solve(x);
+      const auto size = [&](const Eigen::VectorXd& of) {
+        return w.cwiseAbs().rowwise().sum().maxCoeff() * of.cwiseAbs().maxCoeff() + 1;
+      };
+      CHECK((w * x - b).cwiseAbs().maxCoeff() <= bound * size(x));
+      x = b;
+      solver.solve_transpose(x);
+      CHECK((w.transpose() * x - b).cwiseAbs().maxCoeff() <= bound * size(x));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Banded systems and their transposes are solved", "[integrate][oracle]") {
+  check_band<1, 1, false>();
+  check_band<1, 1, true>();
+  check_band<2, 2, false>();
+  check_band<2, 2, true>();
+  check_band<0, 3, false>();
+  check_band<3, 0, false>();
+  check_band<3, 1, false>();
+  check_band<3, 1, true>();
+  check_band<1, 3, true>();
+  check_band<0, 0, false>();
+}
+
+TEST_CASE("A zero on the diagonal is no obstacle, a singular matrix is one", "[integrate][unit]") {
+  const BandedMatrix<double, 1, 1> empty(6);
+  BandedMatrix<double, 1, 1> a = empty;
+  for (Eigen::Index i = 0; i < 6; ++i) a.band(i, -1) = a.band(i, 1) = 2;
+  BandedLu<double, 1, 1> lu;
+  REQUIRE(lu.compute(a, 6));
+  Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(6, 1, 6);
+  lu.solve(x.data());
+  Eigen::VectorXd back(6);
+  for (Eigen::Index i = 0; i < 6; ++i) {
+    back[i] = 2 * ((i > 0 ? x[i - 1] : 0) + (i < 5 ? x[i + 1] : 0));
+  }
+  CHECK((back - Eigen::VectorXd::LinSpaced(6, 1, 6)).cwiseAbs().maxCoeff() < 1e-14);
+  CHECK_FALSE(lu.compute(empty, 6));
+}
+
+TEST_CASE("A band wider than half the matrix is refused", "[integrate][unit]") {
+  const Linear<1, 1, true> f;
+  using Solver = BandedShiftedSolver<Linear<1, 1, true>>;
+  CHECK_THROWS_AS(Solver(f, Eigen::Matrix<double, 1, 1>(0.), 5), InvalidArgument);
+}
