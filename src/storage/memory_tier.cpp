@@ -13,7 +13,11 @@ std::string slot_name(Slot slot) {
   return "slot #" + std::to_string(slot) + " of the memory";
 }
 
+// In the slots of a tape but the first one.
+constexpr Step more_of_tape = std::numeric_limits<Step>::min();
+
 std::string content_name(Step held) {
+  if (held < 0) return "belongs to the tape of a step";
   return held == 0 ? "is empty" : "holds index " + std::to_string(held - 1);
 }
 
@@ -116,7 +120,7 @@ std::span<const std::byte> MemoryTier::read(Slot slot, Step at) {
 }
 
 Step MemoryTier::index(Slot slot) const noexcept {
-  return slot >= 0 && slot < use_.slots ? held_[slot] - 1 : unknown;
+  return slot >= 0 && slot < use_.slots && held_[slot] > 0 ? held_[slot] - 1 : unknown;
 }
 
 std::span<const std::byte> MemoryTier::peek(Slot slot) const noexcept {
@@ -125,11 +129,56 @@ std::span<const std::byte> MemoryTier::peek(Slot slot) const noexcept {
 
 void MemoryTier::drop(Slot slot) {
   check(slot, 1);
-  if (held_[slot] == 0) {
-    throw ScheduleError("cannot drop: " + slot_name(slot) + " is empty", unknown);
+  if (held_[slot] <= 0) {
+    throw ScheduleError("cannot drop: " + slot_name(slot) + " " + content_name(held_[slot]),
+                        unknown);
   }
   held_[slot] = 0;
   use_.held -= slot_bytes_;
+}
+
+std::span<std::byte> MemoryTier::begin_tape(Slot first, Slot count, Step at) {
+  check(first, count);
+  for (Slot slot = first; slot < first + count; ++slot) {
+    if (held_[slot] != 0) {
+      throw ScheduleError("cannot save the tape of step " + std::to_string(at) + ": " +
+                              slot_name(slot) + " " + content_name(held_[slot]),
+                          at);
+    }
+  }
+  return {row(first), static_cast<std::size_t>(count) * stride_};
+}
+
+void MemoryTier::commit_tape(Slot first, Slot count, Step at) {
+  check(first, count);
+  std::fill_n(held_ + first, count, more_of_tape);
+  held_[first] = -(at + 1);
+  take(count);
+  use_.writes -= count - 1;
+}
+
+bool MemoryTier::holds_tape(Slot slot) const noexcept {
+  return slot >= 0 && slot < use_.slots && held_[slot] < 0 && held_[slot] != more_of_tape;
+}
+
+std::span<const std::byte> MemoryTier::read_tape(Slot first, Slot count, Step at) {
+  check(first, count);
+  if (at < 0 || held_[first] != -(at + 1)) {
+    throw ScheduleError("cannot load the tape of step " + std::to_string(at) + ": " +
+                            slot_name(first) + " " + content_name(held_[first]),
+                        at);
+  }
+  ++use_.reads;
+  return {row(first), static_cast<std::size_t>(count) * stride_};
+}
+
+void MemoryTier::drop_tape(Slot first, Slot count) {
+  check(first, count);
+  if (!holds_tape(first)) {
+    throw ScheduleError("cannot drop a tape: " + slot_name(first) + " holds none", unknown);
+  }
+  std::fill_n(held_ + first, count, Step{0});
+  use_.held -= static_cast<Bytes>(count) * slot_bytes_;
 }
 
 Rows MemoryTier::begin_rows(Slot first, Slot count) {

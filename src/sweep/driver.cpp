@@ -12,6 +12,7 @@
 #include "costate/schedule/online_tiered.hpp"
 #include "costate/schedule/planner.hpp"
 #include "costate/schedule/revolve.hpp"
+#include "costate/schedule/taped.hpp"
 #include "costate/storage/memory_tier.hpp"
 #include "costate/storage/stacked.hpp"
 
@@ -26,8 +27,41 @@ std::string number(Step k) {
   throw ScheduleError(what, at);
 }
 
-// The schedule, and what it will count, if that is known.
-Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Counts& predicted) {
+// Whether the memory does more with tapes in it than with `advances` it does without; if so, this
+// is the layout and the schedule.
+std::optional<Schedule> choose_tapes(const Stepper& stepper, Step n, Layout& layout,
+                                     const SweepOptions& options, Step advances,
+                                     Counts& predicted) {
+  const Slot sigma = tape_slots(stepper, layout);
+  if (!options.tapes || sigma == 0 || n < 2) return std::nullopt;
+  const Bytes fixed = layout.fixed + MemoryTier::stride(layout.row_bytes);
+  if (fixed >= options.budget.memory) return std::nullopt;
+  const Bytes room = (options.budget.memory - fixed) / MemoryTier::bytes_per_slot(layout.row_bytes);
+  Costs costs;
+  costs.state_bytes = MemoryTier::stride(layout.row_bytes);
+  costs.tape_bytes = stepper.tape_bytes();
+  costs.tape_has_next = stepper.tape_has_next();
+  constexpr auto most = static_cast<Bytes>(unbounded);
+  costs.tiers = {{.name = "memory",
+                  .slots = std::min(static_cast<Slot>(std::min(room, most)),
+                                    saturating_multiply(n - 1, sigma))}};
+  if (costs.tiers[0].slots == 0) return std::nullopt;
+  try {
+    Plan plan = tapes_at_once(costs, n);
+    if (plan.counts.advances >= advances) return std::nullopt;
+    layout.memory_slots = plan.schedule.slots();
+    layout.tape_slots = sigma;
+    layout.fixed = fixed;
+    predicted = std::move(plan.counts);
+    return std::move(plan.schedule);
+  } catch (const InvalidArgument&) {  // too few slots
+    return std::nullopt;
+  }
+}
+
+// The schedule, and what it will count, if that is known. May change the layout to one for tapes.
+Schedule choose(const Stepper& stepper, Step n, Layout& layout, const SweepOptions& options,
+                bool tapes, Counts& predicted) {
   predicted.steps = unknown;
   if (options.schedule) {
     const Step told = options.schedule->steps();
@@ -40,6 +74,10 @@ Schedule choose(Step n, const Layout& layout, const SweepOptions& options, Count
   if (tiers.size() == 1) {
     if (n == unknown) return online(layout.memory_slots, options.expected_steps);
     predicted = revolve_counts(n, tiers);
+    if (tapes) {
+      auto taped = choose_tapes(stepper, n, layout, options, predicted.advances, predicted);
+      if (taped) return std::move(*taped);
+    }
     return revolve(n, tiers);
   }
   Costs costs;
@@ -75,7 +113,7 @@ Driver::Driver(Stepper& stepper, const SweepOptions& options, const Layout& layo
       n_(stepper.steps()),
       layout_(layout),
       run_(run),
-      schedule_(choose(n_, layout_, options, predicted_)),
+      schedule_(choose(stepper, n_, layout_, options, run == nullptr, predicted_)),
       guard_(options.guard, layout_.hashes),
       meter_(layout_.largest >= 4096),
       memory_({.row_bytes = layout_.row_bytes,
@@ -86,8 +124,9 @@ Driver::Driver(Stepper& stepper, const SweepOptions& options, const Layout& layo
       watched_(run != nullptr || most(options.team, options.progress ? 1 : 0) > 0) {
   if (n_ == unknown) n_ = schedule_.steps();
   if (layout_.spare_row) {
-    spare_ =
-        Pool(MemoryTier::stride(layout_.row_bytes), options.budget.workspace, Pool::Contents::any);
+    const std::size_t rows = layout_.tape_slots > 0 ? 2 : 1;
+    spare_ = Pool(rows * MemoryTier::stride(layout_.row_bytes), options.budget.workspace,
+                  Pool::Contents::any);
     spare_.touch(spare_.size());
   }
   set_up_tiers();
@@ -148,7 +187,7 @@ void Driver::obey(const Command& command) {
     case Kind::advance:
       return advance(command.from, command.to);
     case Kind::save:
-      if (command.what == Content::tape) throw Unsupported("this driver keeps no tapes");
+      if (command.what == Content::tape) return save_tape(command.from, command.slot);
       return save(command.from, command.slot);
     case Kind::load:
       return load(command.from, command.slot);
@@ -172,7 +211,7 @@ void Driver::obey(const Command& command) {
 // ----- Forward -----
 
 void Driver::advance(Step from, Step to) {
-  if (from != live_)
+  if (!make_live(from))
     wrong("advance from " + number(from) + ": state " + number(live_) + " is live", from);
   if (to < from) wrong("advance from " + number(from) + " back to " + number(to), from);
   const Step end = front_ != unknown ? front_ : n_;
@@ -245,11 +284,12 @@ void Driver::ended() {
 }
 
 void Driver::keep(Step from, Step to, Slot slot) {
-  if (from != live_)
+  if (!make_live(from))
     wrong("keep from " + number(from) + ": state " + number(live_) + " is live", from);
   const Step end = front_ != unknown ? front_ : n_;
   if (end != unknown && to > end) wrong("keep to " + number(to) + " beyond " + number(end), from);
   recorded_ = unknown;
+  if (tape_dropped_) taped_ = unknown;
   Step at = from;
   while (at < to) {
     const Place where = place(slot + (at - from));
@@ -314,10 +354,29 @@ bool Driver::keep_singly(Step from, Step to, Slot slot) {
   return true;
 }
 
+// Whether x_at is live or can be had: from the live tape of the step before, or, if that step is
+// recorded, by running it.
+bool Driver::make_live(Step at) {
+  if (at == live_) return true;
+  if (taped_ != unknown && at == taped_ + 1 && stepper_.tape_has_next()) {
+    meter_.start(0);
+    stepper_.load_tape(taped_, tape_);
+    meter_.stop(Meter::storage);
+    live_ = right_ = at;
+    stored_ = unknown;
+    return true;
+  }
+  if (live_ != unknown && recorded_ == live_ && at == live_ + 1) {
+    return run_steps(live_, at, pass_at(live_)) == at;
+  }
+  return false;
+}
+
 void Driver::record(Step step) {
-  if (step != live_)
+  if (!make_live(step))
     wrong("record " + number(step) + ": state " + number(live_) + " is live", step);
   recorded_ = step;
+  taped_ = unknown;
   if (front_ != unknown || step + 1 != n_) return;
 
   // The last step: run it for the objective, and keep its start for its reverse.
@@ -346,7 +405,10 @@ void Driver::turn(Step at) {
               (n_ == unknown ? std::string("no known number of") : number(n_)) + " steps",
           at);
   }
-  if (guard_.on() && !spare_full_ && n_ > 0) {
+  // Where tapes are kept, perhaps nothing is replayed, so this step is.
+  const bool probed =
+      spare_full_ && layout_.tape_slots > 0 && guard_.on() && report_.guard_checks == 0;
+  if (guard_.on() && (!spare_full_ || probed) && n_ > 0) {
     probe_hash_ = hash_live();
     probe_at_ = n_;
   }
@@ -360,6 +422,7 @@ void Driver::turn(Step at) {
     spare_full_ = false;
     live_ = n_ - 1;
     right_ = live_;
+    if (probed) probe(live_, spare(spare_bytes_));
   }
   if (run_ != nullptr) {
     run_->store.retain([this] { write_record(); });
@@ -374,10 +437,16 @@ void Driver::reverse(Step step) {
   if (front_ == unknown) wrong("reverse " + number(step) + " before the turn", step);
   if (step != front_ - 1)
     wrong("reverse " + number(step) + ": the adjoint is at " + number(front_), step);
-  if (step != live_ || step != recorded_)
+  const bool from_tape = taped_ == step;
+  if (!from_tape && (step != live_ || step != recorded_))
     wrong("reverse " + number(step) + ": it is not recorded", step);
   meter_.start(1);
-  stepper_.reverse(step);
+  if (from_tape) {
+    stepper_.reverse_tape(step, tape_);
+    live_ = taped_ = unknown;
+  } else {
+    stepper_.reverse(step);
+  }
   const double seconds = meter_.stop(Meter::reverse);
   front_ = step;
   ++report_.reverses;
@@ -449,7 +518,8 @@ void Driver::disk_end(const Tier& tier, Meter::Clock::time_point begun) {
 }
 
 void Driver::save(Step at, Slot slot) {
-  if (at != live_) wrong("save " + number(at) + ": state " + number(live_) + " is live", at);
+  if (!make_live(at)) wrong("save " + number(at) + ": state " + number(live_) + " is live", at);
+  if (tape_dropped_) taped_ = unknown;
   const Place where = place(slot);
   const auto begun = disk_begin(*where.tier);
   meter_.start(0);
@@ -463,8 +533,45 @@ void Driver::save(Step at, Slot slot) {
   if (const double seconds = meter_.stop(Meter::storage); watched_) chunk_done(0, seconds);
 }
 
+// The step is run only now, so that its tape goes straight to its place.
+void Driver::save_tape(Step at, Slot slot) {
+  if (layout_.tape_slots == 0) throw Unsupported("this simulation keeps no tapes of its steps");
+  if (at != live_ || at != recorded_) {
+    if (at + 1 == live_ && recorded_ == at) {
+      throw Unsupported("the tape of the last step is not kept: its reverse comes next");
+    }
+    wrong("save tape " + number(at) + ": it is not recorded", at);
+  }
+  const Place where = place(slot);
+  if (where.tier != &memory_) throw Unsupported("tapes are kept in memory only");
+  const Slot room = layout_.tape_slots;
+  const Pass pass = pass_at(at);
+  const std::span<std::byte> out = memory_.begin_tape(where.slot, room, at);
+  meter_.start(1);
+  if (!stepper_.save_tape(at, pass, out.first(stepper_.tape_bytes()))) {
+    wrong("the stepper did not make step " + number(at) + " of a run of " + number(n_), at);
+  }
+  const double seconds = meter_.stop(pass == Pass::first ? Meter::forward : Meter::replay);
+  memory_.commit_tape(where.slot, room, at);
+  live_ = at + 1;
+  recorded_ = stored_ = taped_ = unknown;
+  if (pass == Pass::first) furthest_ = live_;
+  guard_.earn(1);
+  if (guard_.on()) look(live_, guard_.every_step());
+  if (watched_) chunk_done(1, seconds);
+}
+
+void Driver::load_tape(Step at, Slot slot) {
+  tape_ = memory_.read_tape(slot, layout_.tape_slots, at).first(stepper_.tape_bytes());
+  taped_ = at;
+  tape_dropped_ = false;
+  live_ = recorded_ = stored_ = unknown;
+}
+
 void Driver::load(Step at, Slot slot) {
   const Place where = place(slot);
+  if (where.tier == &memory_ && memory_.holds_tape(where.slot)) return load_tape(at, where.slot);
+  taped_ = unknown;
   const auto begun = disk_begin(*where.tier);
   meter_.start(0);
   const std::span<const std::byte> in = where.tier->read(where.slot, at);
@@ -489,6 +596,10 @@ void Driver::drop(Slot slot) {
       guard_.add(at, hash_bytes(memory_.peek(where.slot)));
       meter_.stop(Meter::guard);
     }
+  }
+  if (where.tier == &memory_ && memory_.holds_tape(where.slot)) {
+    if (memory_.peek(where.slot).data() == tape_.data()) tape_dropped_ = true;
+    return memory_.drop_tape(where.slot, layout_.tape_slots);
   }
   where.tier->drop(where.slot);
   ahead_.offer();
@@ -559,7 +670,7 @@ Tier& Driver::tier(std::size_t i) {
 
 std::uint64_t Driver::hash_live() {
   meter_.start(0);
-  const std::span<std::byte> out = spare(stepper_.state_bytes());
+  const std::span<std::byte> out = scratch(stepper_.state_bytes());
   stepper_.save(out);
   const std::uint64_t hash = hash_bytes(out);
   meter_.stop(Meter::guard);

@@ -60,8 +60,11 @@ class Driver {
   void reverse(Step step);
   void keep(Step from, Step to, Slot slot);
   void unwind(Step from, Step to, Slot slot);
+  void save_tape(Step at, Slot slot);
+  void load_tape(Step at, Slot slot);
 
   // Their parts.
+  bool make_live(Step at);
   Step run_steps(Step from, Step to, Pass pass);
   bool keep_rows(Tier& tier, Step from, Step to, Slot slot);
   bool keep_singly(Step from, Step to, Slot slot);
@@ -103,6 +106,11 @@ class Driver {
   [[nodiscard]] std::span<std::byte> spare(std::size_t bytes) const noexcept {
     return {spare_.data(), bytes};
   }
+  // Where states are hashed: the last spare row.
+  [[nodiscard]] std::span<std::byte> scratch(std::size_t bytes) const noexcept {
+    const std::size_t row = MemoryTier::stride(layout_.row_bytes);
+    return {spare_.data() + spare_.size() - row, bytes};
+  }
   void chunk_done(Step steps, double seconds);
   void tell();
 
@@ -118,19 +126,22 @@ class Driver {
   bool looking_ = false;
   Guard guard_;
   Meter meter_;
-  Pool spare_;  // x_{n-1} during the turn; otherwise a place to hash a state in
+  Pool spare_;  // x_{n-1} during the turn, and a place to hash a state in: with tapes a second row
   MemoryTier memory_;
   std::unique_ptr<Tier> disk_;     // comes into being when it is used
   std::vector<Tier*> tiers_;       // memory and perhaps disk; null until it is there
   std::vector<TierUse> snapshot_;  // for the progress callback
 
-  Step live_ = 0;            // the index of the stepper's state
-  Step furthest_ = 0;        // the first pass has got here
-  Step front_ = unknown;     // the adjoint's index; unknown before the turn
-  Step recorded_ = unknown;  // the step that may be reversed now
-  Step stored_ = unknown;    // the index last saved or loaded
-  Step right_ = 0;           // the index last known to be as in the first pass
-  bool spare_full_ = false;  // the spare row holds x_{n-1}
+  Step live_ = 0;                    // the index of the stepper's state; unknown: it holds none
+  Step furthest_ = 0;                // the first pass has got here
+  Step front_ = unknown;             // the adjoint's index; unknown before the turn
+  Step recorded_ = unknown;          // the step that may be reversed now
+  Step stored_ = unknown;            // the index last saved or loaded
+  Step right_ = 0;                   // the index last known to be as in the first pass
+  Step taped_ = unknown;             // the step whose tape is live, in tape_
+  std::span<const std::byte> tape_;  // where it lies in the memory
+  bool tape_dropped_ = false;        // nothing may be written before it is used
+  bool spare_full_ = false;          // the spare row holds x_{n-1}
   std::size_t spare_bytes_ = 0;
 
   Step probe_at_ = unknown;  // index of probe_hash_: the last state hashed before the turn

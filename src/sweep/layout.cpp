@@ -6,6 +6,7 @@
 #include <string>
 
 #include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
 #include "costate/storage/memory_tier.hpp"
 #include "guard.hpp"
 
@@ -34,7 +35,24 @@ void check(const TransferCosts& costs) {
       std::to_string(costs.write) + " and " + std::to_string(costs.read));
 }
 
+// Whether the schedule, of known length, keeps tapes.
+bool keeps_tapes(Schedule schedule) {
+  using Kind = Command::Kind;
+  if (schedule.steps() == unknown) return false;
+  for (;;) {
+    const Command command = schedule.next_command();
+    if (command.kind == Kind::end) return false;
+    if (command.kind == Kind::save && command.what == Content::tape) return true;
+  }
+}
+
 }  // namespace
+
+Slot tape_slots(const Stepper& stepper, const Layout& layout) {
+  const std::size_t bytes = stepper.tape_bytes();
+  if (bytes == 0 || layout.varying) return 0;
+  return static_cast<Slot>((bytes - 1) / MemoryTier::stride(layout.row_bytes) + 1);
+}
 
 Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Bytes extra) {
   Layout layout;
@@ -97,8 +115,11 @@ Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Byte
       }
     }
     if (layout.disk_slots() == 0) layout.disks.clear();
-    // No more states than steps are ever kept, however many slots there are.
-    const Slot kept = n == unknown ? layout.memory_slots : std::min(layout.memory_slots, n);
+    layout.tape_slots = keeps_tapes(*options.schedule) ? tape_slots(stepper, layout) : 0;
+    if (layout.tape_slots > 0) layout.fixed += MemoryTier::stride(layout.row_bytes);
+    // No more states or tapes than steps are ever kept, however many slots there are.
+    const Slot most = saturating_multiply(n, std::max<Slot>(1, layout.tape_slots));
+    const Slot kept = n == unknown ? layout.memory_slots : std::min(layout.memory_slots, most);
     const Bytes least = layout.fixed + static_cast<Bytes>(kept) * slot;
     if (least > budget) refuse(budget, least, "the slots of the schedule");
     return layout;

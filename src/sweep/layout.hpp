@@ -20,6 +20,8 @@ struct Layout {
   Slot memory_slots = 0;      ///< tier 0
   std::vector<Slot> disks;    ///< slots of the tiers below, empty if none is needed
   bool spare_row = false;     ///< room for x_{n-1} at the turn, and for hashing
+  Slot tape_slots = 0;        ///< what a tape takes in the schedule; 0: it keeps none. Then hashing
+                              ///< has a second spare row
   Step hashes = 0;            ///< indices that the every_step guard has room for
   Bytes fixed = 0;            ///< spare row, hashes and buffers
 
@@ -33,6 +35,9 @@ struct Layout {
 /// @param extra  memory that is needed besides
 /// @throws BudgetError if the least does not fit
 Layout lay_out(const Stepper& stepper, Step n, const SweepOptions& options, Bytes extra = 0);
+
+/// Slots that the tape of a step takes; 0 if none can be kept.
+Slot tape_slots(const Stepper& stepper, const Layout& layout);
 
 /// The tiers that a schedule for this layout has.
 std::vector<TierSlots> tiers_of(const Layout& layout, const SweepOptions& options);

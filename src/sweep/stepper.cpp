@@ -9,6 +9,10 @@ namespace {
   throw Unsupported("this stepper does not save its progress, so its run cannot be resumed");
 }
 
+[[noreturn]] void no_tapes() {
+  throw Unsupported("this simulation keeps no tapes of its steps");
+}
+
 }  // namespace
 
 Step Stepper::advance_keeping(Step from, Step to, Pass pass, Rows rows) {
@@ -37,6 +41,16 @@ void Stepper::save_step_log(Step /*from*/, Step /*to*/, std::span<std::byte> /*o
 }
 void Stepper::load_step_log(Step /*from*/, Step /*to*/, std::span<const std::byte> /*in*/) {
   cannot_resume();
+}
+
+bool Stepper::save_tape(Step /*k*/, Pass /*pass*/, std::span<std::byte> /*out*/) {
+  no_tapes();
+}
+void Stepper::reverse_tape(Step /*k*/, std::span<const std::byte> /*tape*/) {
+  no_tapes();
+}
+void Stepper::load_tape(Step /*k*/, std::span<const std::byte> /*tape*/) {
+  no_tapes();
 }
 
 void Stepper::step_back(Step /*from*/, Step /*to*/) {

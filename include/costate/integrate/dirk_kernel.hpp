@@ -37,6 +37,11 @@
 ///     p̄  += (∂f/∂p)(Y_i)ᵀ u_i + h b_i g_p(Y_i)
 ///
 /// and then λ ← λ + sum_i v_i. The residual of each solve is formed with `vjp` and must vanish.
+///
+/// Its first matrix is a function of y and the Y_i alone, so that these are all that the tape of a
+/// step holds, and the bits are the same with a tape and without: W at the start of the first
+/// implicit stage, which the step has left factored if the iteration asked for no other; or, if
+/// W is cheap to factor (shifted_solver.hpp), W at each Y_i.
 
 namespace costate {
 
@@ -52,6 +57,9 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
   using Parameters = typename Base::Parameters;
   using Scalar = typename Base::Scalar;
   static constexpr bool estimates_error = T.embedded_order > 0;
+  /// A tape holds y and the Y_i, unless the first one is y.
+  static constexpr std::size_t tape_states = 1 + solution_stages(T) - (T.a[0][0] == 0 ? 1 : 0);
+  static constexpr bool tape_has_next = stiffly_accurate(T);
 
   /// @param f, objective  must outlive the kernel
   /// @param p             copied
@@ -125,6 +133,17 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
 
   static constexpr std::size_t stage_count = T.a.size();
   static constexpr std::size_t solution = solution_stages(T);
+  static constexpr std::size_t first_taped = T.a[0][0] == 0 ? 1 : 0;
+  static constexpr std::size_t first_implicit = [] {
+    std::size_t i = 0;
+    while (i + 1 < solution && T.a[i][i] == 0) ++i;
+    return i;
+  }();
+
+  template <class Visit>
+  void each_taped(const Visit& visit) {
+    for (std::size_t i = first_taped; i < solution; ++i) visit(y_[i]);
+  }
 
   void forward(const Interval& s, const State& y, State& y_next, bool trial) {
     if (!stages(s, y, trial)) {
@@ -146,6 +165,21 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
 
   void backward(const Interval& s, const State& y, State& lambda, Parameters& p_bar) {
     stages(s, y, false);
+    adjoint(s, y, lambda, p_bar);
+  }
+
+  void backward_taped(const Interval& s, const State& y, State& lambda, Parameters& p_bar) {
+    if constexpr (first_taped > 0) y_[0] = y;
+    at_start_ = false;
+    adjoint(s, y, lambda, p_bar);
+  }
+
+  // With the stage values in y_; in one compiled copy, for the same bits with a tape and without.
+  COSTATE_ONE_INSTANCE void adjoint(const Interval& s, const State& y, State& lambda,
+                                    Parameters& p_bar) {
+    if constexpr (!cheap_to_prepare<ShiftedSolver<F>>) {
+      if (!at_start_) prepare_start(s, y);
+    }
     // k_[i] becomes v_i.
     for (std::size_t i = solution; i-- > 0;) {
       const double t = stage_time(s, T.c[i]);
@@ -179,7 +213,7 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
         };
         const auto correct = [&](State& d) { solver_.solve_transpose(d); };
         const auto refresh = [&] { return prepare(s, t, y_[i], T.a[i][i]); };
-        if (prepared_ != T.a[i][i]) refresh();
+        if (cheap_to_prepare<ShiftedSolver<F>> || prepared_ != T.a[i][i]) refresh();
         const double left = solve_transposed(r_, u_, d_, correct, apply, refresh);
         check_adjoint_residual<Scalar>(left, T.name, s);
       }
@@ -222,6 +256,7 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
       if (!result.converged) y_[i] = base_;
     }
     if (!result.converged && refresh(y_[i])) {
+      at_start_ = i == first_implicit;
       result = newton(y_[i], r_, residual, correct, refresh);
     }
     if (!result.converged) {
@@ -233,8 +268,8 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
   }
 
   // base = y + h sum_{j<i} a_ij k_j
-  void set_base(std::size_t i, const Interval& s, const State& y,
-                const std::array<State, stage_count>& k) {
+  COSTATE_ONE_INSTANCE void set_base(std::size_t i, const Interval& s, const State& y,
+                                     const std::array<State, stage_count>& k) {
     base_ = y;
     for (std::size_t j = 0; j < i; ++j) {
       if (T.a[i][j] != 0) base_ += static_cast<Scalar>(s.h * T.a[i][j]) * k[j];
@@ -255,9 +290,17 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
     add_mass_product(f_, d_, r);
   }
 
+  // Makes W that with which the iteration of the first implicit stage began.
+  void prepare_start(const Interval& s, const State& y) {
+    for (std::size_t i = 0; i < first_implicit; ++i) stage(i, s, y, false);
+    set_base(first_implicit, s, y, k_);
+    prepare(s, stage_time(s, T.c[first_implicit]), base_, T.a[first_implicit][first_implicit]);
+  }
+
   // Makes M - h a J(t, y) the matrix of the solver.
   bool prepare(const Interval& s, double t, const State& y, double a) {
     prepared_ = a;
+    at_start_ = false;
     return solver_.prepare(t, y, p_, s.h * a);
   }
 
@@ -275,7 +318,8 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
   }
 
   ShiftedSolver<F> solver_;
-  double prepared_ = 0;  // the a_ii of the solver's matrix in this step; 0: none
+  double prepared_ = 0;    // the a_ii of the solver's matrix in this step; 0: none
+  bool at_start_ = false;  // it is the one of prepare_start
   std::array<State, stage_count> k_;
   std::array<State, stage_count> y_;
   State base_, r_, d_, u_;

@@ -42,6 +42,9 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
   using Parameters = typename Base::Parameters;
   using Scalar = typename Base::Scalar;
   static constexpr bool estimates_error = false;
+  /// A tape holds y and the stage values.
+  static constexpr std::size_t tape_states = 1 + T.a.size();
+  static constexpr bool tape_has_next = stiffly_accurate(T);
 
   /// @param f, objective  must outlive the kernel
   /// @param p             copied
@@ -123,8 +126,27 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
     combine(y_next, y_);
   }
 
+  template <class Visit>
+  void each_taped(const Visit& visit) {
+    for (State& y : y_) visit(y);
+  }
+
   void backward(const Interval& s, const State& y, State& lambda, Parameters& p_bar) {
     stages(s, y, false);
+    adjoint(s, y, lambda, p_bar);
+  }
+
+  void backward_taped(const Interval& s, const State& y, State& lambda, Parameters& p_bar) {
+    set_times(s);
+    at_start_ = false;
+    adjoint(s, y, lambda, p_bar);
+  }
+
+  // With the stage values in y_. The first matrix is a function of y alone, so the bits are the
+  // same with a tape and without.
+  COSTATE_ONE_INSTANCE void adjoint(const Interval& s, const State& y, State& lambda,
+                                    Parameters& p_bar) {
+    if (!at_start_) prepare_start(s, y);
     for (Eigen::Index i = 0; i < stage_count; ++i) {
       auto r = r_.segment(i * size_, size_);
       r = static_cast<Scalar>(weights_[i]) * lambda;
@@ -162,8 +184,8 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
 
   // The stage values, in one compiled copy: forward steps, replays and adjoints have the same bits.
   COSTATE_ONE_INSTANCE bool stages(const Interval& s, const State& y, bool trial) {
+    set_times(s);
     for (std::size_t i = 0; i < T.a.size(); ++i) {
-      t_[i] = stage_time(s, T.c[i]);
       y_[i] = y;
       x_.segment(static_cast<Eigen::Index>(i) * size_, size_) = y;
     }
@@ -181,7 +203,10 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
       return prepare(s);
     };
     NewtonResult result{false, std::numeric_limits<double>::infinity()};
-    if (prepare(s)) result = newton(x_, r_, residual, correct, refresh);
+    if (prepare(s)) {
+      at_start_ = true;
+      result = newton(x_, r_, residual, correct, refresh);
+    }
     unpack(x_);
     if (!result.converged && !trial) not_converged(T.name, s, s.t, result.correction);
     return result.converged;
@@ -215,11 +240,29 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
     }
   }
 
+  void set_times(const Interval& s) {
+    for (std::size_t i = 0; i < T.a.size(); ++i) t_[i] = stage_time(s, T.c[i]);
+  }
+
+  // Makes the matrix that with which the iteration of the step began.
+  void prepare_start(const Interval& s, const State& y) {
+    for (Eigen::Index i = 0; i < stage_count; ++i) {
+      x_.segment(i * size_, size_) = y_[at(i)];
+      y_[at(i)] = y;
+    }
+    prepare(s);
+    unpack(x_);
+  }
+
   // Makes the matrix at the stage values y_ that of the solver.
-  bool prepare(const Interval& s) { return solver_.prepare(t_, y_, p_, T.a, s.h); }
+  bool prepare(const Interval& s) {
+    at_start_ = false;
+    return solver_.prepare(t_, y_, p_, T.a, s.h);
+  }
 
   Eigen::Index size_;
   CoupledSolver<F, T.a.size()> solver_;
+  bool at_start_ = false;                          // its matrix is the one of prepare_start
   Eigen::Matrix<double, stage_count, 1> weights_;  // d
   std::array<double, T.a.size()> t_{};
   std::array<State, T.a.size()> y_;

@@ -113,6 +113,9 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
   using Parameters = typename Base::Parameters;
   using Scalar = typename Base::Scalar;
   static constexpr bool estimates_error = T.embedded_order > 0;
+  /// A tape holds y and the stage values but the first, which is y.
+  static constexpr std::size_t tape_states = T.a.size();
+  static constexpr bool tape_has_next = false;
 
   /// @param f, objective  must outlive the kernel
   /// @param p             copied
@@ -183,6 +186,17 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
       Base::p_term_, Base::stage_time, Base::y_term_;
 
   static constexpr std::size_t stage_count = T.a.size();
+  static constexpr std::size_t first_implicit = [] {
+    std::size_t i = 0;
+    while (i + 1 < stage_count && T.a[i][i] == 0) ++i;
+    return i;
+  }();
+  static_assert(T.a[0][0] == 0, "the first stage is explicit");
+
+  template <class Visit>
+  void each_taped(const Visit& visit) {
+    for (std::size_t i = 1; i < stage_count; ++i) visit(y_[i]);
+  }
 
   void forward(const Interval& s, const State& y, State& y_next, bool trial) {
     if (!stages(s, y, trial)) {
@@ -201,8 +215,8 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
   using Slopes = std::array<State, stage_count>;
 
   // base = y + h sum_{j<i} (a_ij f_j + â_ij g_j)
-  void set_base(std::size_t i, const Interval& s, const State& y, const Slopes& f,
-                const Slopes& g) {
+  COSTATE_ONE_INSTANCE void set_base(std::size_t i, const Interval& s, const State& y,
+                                     const Slopes& f, const Slopes& g) {
     base_ = y;
     for (std::size_t j = 0; j < i; ++j) {
       const auto of_g = static_cast<Scalar>(s.h * T.a_explicit[i][j]);
@@ -222,6 +236,21 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
 
   void backward(const Interval& s, const State& y, State& lambda, Parameters& p_bar) {
     stages(s, y, false);
+    adjoint(s, y, lambda, p_bar);
+  }
+
+  void backward_taped(const Interval& s, const State& y, State& lambda, Parameters& p_bar) {
+    y_[0] = y;
+    at_start_ = false;
+    adjoint(s, y, lambda, p_bar);
+  }
+
+  // With the stage values in y_. The first matrix is a function of them alone, as in DirkKernel.
+  COSTATE_ONE_INSTANCE void adjoint(const Interval& s, const State& y, State& lambda,
+                                    Parameters& p_bar) {
+    if constexpr (!cheap_to_prepare<ShiftedSolver<Stiff>>) {
+      if (!at_start_) prepare_start(s, y);
+    }
     // f_slope_[i] becomes v_i.
     for (std::size_t i = stage_count; i-- > 0;) {
       const double t = stage_time(s, T.c[i]);
@@ -256,7 +285,7 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
         };
         const auto correct = [&](State& d) { solver_.solve_transpose(d); };
         const auto refresh = [&] { return prepare(s, t, y_[i], T.a[i][i]); };
-        if (prepared_ != T.a[i][i]) refresh();
+        if (cheap_to_prepare<ShiftedSolver<Stiff>> || prepared_ != T.a[i][i]) refresh();
         const double left = solve_transposed(r_, u_, d_, correct, apply, refresh);
         check_adjoint_residual<Scalar>(left, T.name, s);
       }
@@ -274,7 +303,7 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
     return true;
   }
 
-  bool stage(std::size_t i, const Interval& s, const State& y, bool trial) {
+  COSTATE_ONE_INSTANCE bool stage(std::size_t i, const Interval& s, const State& y, bool trial) {
     const double t = stage_time(s, T.c[i]);
     const auto ha = static_cast<Scalar>(s.h * T.a[i][i]);
     set_base(i, s, y, f_slope_, g_slope_);
@@ -297,6 +326,7 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
         if (!result.converged) y_[i] = base_;
       }
       if (!result.converged && refresh(y_[i])) {
+        at_start_ = i == first_implicit;
         result = newton(y_[i], r_, residual, correct, refresh);
       }
       if (!result.converged) {
@@ -309,14 +339,23 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
     return true;
   }
 
+  // Makes the matrix that with which the iteration of the first implicit stage began.
+  void prepare_start(const Interval& s, const State& y) {
+    for (std::size_t i = 0; i < first_implicit; ++i) stage(i, s, y, false);
+    set_base(first_implicit, s, y, f_slope_, g_slope_);
+    prepare(s, stage_time(s, T.c[first_implicit]), base_, T.a[first_implicit][first_implicit]);
+  }
+
   // Makes I - h a J(t, y) the matrix of the solver.
   bool prepare(const Interval& s, double t, const State& y, double a) {
     prepared_ = a;
+    at_start_ = false;
     return solver_.prepare(t, y, p_, s.h * a);
   }
 
   ShiftedSolver<Stiff> solver_;
-  double prepared_ = 0;  // the a_ii of the solver's matrix in this step; 0: none
+  double prepared_ = 0;    // the a_ii of the solver's matrix in this step; 0: none
+  bool at_start_ = false;  // it is the one of prepare_start
   std::array<State, stage_count> y_, f_slope_, g_slope_;
   State base_, r_, d_, u_, q_;
 };

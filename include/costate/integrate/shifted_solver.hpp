@@ -16,7 +16,11 @@
 ///
 /// with the functions of `DenseShiftedSolver`. It need not be accurate: all solutions are corrected
 /// until their residual, formed with `rhs` and `vjp`, has vanished. A reduction by 1000 a solve
-/// needs about five corrections.
+/// needs about five corrections. If `prepare` costs no more than a few solves, it should say
+///
+///     static constexpr bool cheap = true;
+///
+/// An adjoint then begins with the matrix at the stage itself, not with that of the step.
 
 namespace costate {
 
@@ -69,6 +73,8 @@ class DenseShiftedSolver {
   using State = typename F::State;
   using Parameters = typename F::Parameters;
   using Scalar = typename State::Scalar;
+  static constexpr bool cheap =
+      State::SizeAtCompileTime != Eigen::Dynamic && State::SizeAtCompileTime <= 4;
 
   /// @param f  must outlive the solver
   DenseShiftedSolver(const F& f, const Parameters& p, Eigen::Index size)
@@ -107,6 +113,12 @@ class DenseShiftedSolver {
   DenseMatrix<F> w_;
   Eigen::PartialPivLU<DenseMatrix<F>> lu_;
   State x_;
+};
+
+/// Whether a solver says so.
+template <class Solver>
+inline constexpr bool cheap_to_prepare = requires {
+  requires Solver::cheap;
 };
 
 /// Chooses the solver of a problem: its own, else by the type of its Jacobian (sparse_solver.hpp).

@@ -26,6 +26,14 @@ namespace costate {
 /// and calls `accumulate` once for each quadrature node of a forward step. `y` and `y_next` may be
 /// the same object. In a trial step, `forward` sets y_next to NaN if a stage cannot be found; else
 /// it throws.
+///
+/// The tape of a step is y and vectors that `backward` otherwise computes from it. A kernel with
+/// tapes has
+///
+///     static constexpr std::size_t tape_states     their number, y included
+///     static constexpr bool tape_has_next          the last of them is y⁺
+///     void each_taped(visit)                       visits them, but y, as `forward` left them
+///     void backward_taped(s, y, lambda, p_bar)     `backward` with what was visited, to the bit
 template <class Derived, Problem F, class Objective>
 class StepKernel {
  public:
@@ -81,6 +89,28 @@ class StepKernel {
       if (rows.first != nullptr) rows.get(i, y);
       self().backward(s[i], y, lambda, p_bar);
     }
+  }
+
+  /// y → y⁺ as `advance` does it, and writes the tape of the step: `tape_states` states.
+  void advance_taped(const Interval& s, State& y, std::byte* tape, bool accumulate) {
+    const StateRows rows{tape, StateRows::bytes(y)};
+    rows.put(0, y);
+    advance(&s, 1, y, y, {}, {.accumulate = accumulate});
+    Step row = 1;
+    self().each_taped([&](const State& x) { rows.put(row++, x); });
+  }
+
+  /// λ → its value before the step, as `reverse` does it, from the tape alone; y is then the state
+  /// before the step.
+  void reverse_tape(const Interval& s, const std::byte* tape, State& y, State& lambda,
+                    Parameters& p_bar) {
+    const auto take = [&](State& x) {
+      std::memcpy(x.data(), tape, StateRows::bytes(x));
+      tape += StateRows::bytes(x);
+    };
+    take(y);
+    self().each_taped(take);
+    self().backward_taped(s, y, lambda, p_bar);
   }
 
   /// The size of the first trial step, as `initial_step` has it; with a mass matrix f is not the

@@ -136,6 +136,51 @@ class OdeStepper final : public Stepper {
   }
   [[nodiscard]] Step steps() const override { return steps_; }
 
+  // Of methods whose kernels have tapes, on given steps: adaptive ones try the next step before the
+  // tape of the last one could be taken.
+  [[nodiscard]] std::size_t tape_bytes() const override {
+    if constexpr (has_tapes) {
+      if (!controller_) return Kernel::tape_states * vector_bytes();
+    }
+    return 0;
+  }
+  bool save_tape(Step k, Pass pass, std::span<std::byte> out) override {
+    if constexpr (has_tapes) {
+      if (controller_) return Stepper::save_tape(k, pass, out);
+      const bool first = pass == Pass::first;
+      if (first) begin();
+      if (k >= steps_) return false;
+      slope_known_ = false;
+      kernel_.advance_taped(grid_.interval(k), y_, out.data(), first);
+      if (first) reached(k + 1);
+      return true;
+    } else {
+      return Stepper::save_tape(k, pass, out);
+    }
+  }
+  void reverse_tape(Step k, std::span<const std::byte> tape) override {
+    if constexpr (has_tapes) {
+      slope_known_ = false;
+      kernel_.reverse_tape(grid_.interval(k), tape.data(), y_, lambda_, p_bar_);
+      inject(k);
+      if (watch_) require_finite(k, "the adjoint");
+    } else {
+      Stepper::reverse_tape(k, tape);
+    }
+  }
+  [[nodiscard]] bool tape_has_next() const override {
+    if constexpr (has_tapes) return Kernel::tape_has_next;
+    return false;
+  }
+  void load_tape(Step k, std::span<const std::byte> tape) override {
+    if constexpr (has_tapes) {
+      slope_known_ = false;
+      std::memcpy(y_.data(), tape.data() + tape.size() - vector_bytes(), vector_bytes());
+    } else {
+      Stepper::load_tape(k, tape);
+    }
+  }
+
   [[nodiscard]] double time(Step k) const override { return grid_[k]; }
   [[nodiscard]] std::vector<StateField> fields() const override {
     if constexpr (std::is_same_v<Scalar, double> || std::is_same_v<Scalar, float>) {
@@ -263,6 +308,7 @@ class OdeStepper final : public Stepper {
   };
   // The next step reads more than y: the kernel holds, saves and loads it, and its adjoint.
   static constexpr bool has_history = requires(Kernel & kernel) { kernel.begin_adjoint(); };
+  static constexpr bool has_tapes = requires { Kernel::tape_states; };
   // A sweep accumulates more than λ, p̄ and the integral: the kernel holds, saves and loads it.
   static constexpr bool accumulates = requires(Kernel & kernel) { kernel.progress_bytes(); };
 

@@ -28,6 +28,7 @@ struct Run {
   ProgressFunction progress = {};            ///< called now and then, in both sweeps
   double progress_interval = 0.5;            ///< seconds between two calls, about
   std::optional<Schedule> schedule = std::nullopt;  ///< instead of the one chosen by the driver
+  bool tapes = true;              ///< keep stage values of implicit methods where that spares steps
   Step expected_steps = unknown;  ///< a guess for adaptive steps: `report.steps` of the last call
 
   [[nodiscard]] SweepOptions sweep_options() const {
@@ -36,6 +37,7 @@ struct Run {
             .progress = progress,
             .progress_interval = progress_interval,
             .schedule = schedule,
+            .tapes = tapes,
             .expected_steps = expected_steps};
   }
 };

@@ -46,6 +46,20 @@ class MemoryTier final : public Tier {
   /// Looks at a checkpoint without counting a read. The slot must hold one.
   [[nodiscard]] std::span<const std::byte> peek(Slot slot) const noexcept;
 
+  // ----- Tapes of steps: larger than a state, they take `count` consecutive slots. -----
+
+  /// A place for the tape of step `at` in empty slots: `count` rows without a gap.
+  /// @throws ScheduleError if a slot is taken or does not exist
+  std::span<std::byte> begin_tape(Slot first, Slot count, Step at);
+  /// The slots now hold it.
+  void commit_tape(Slot first, Slot count, Step at);
+  /// Whether the slot is the first one of a tape.
+  [[nodiscard]] bool holds_tape(Slot slot) const noexcept;
+  /// @throws ScheduleError unless the slots hold the tape of step `at`
+  std::span<const std::byte> read_tape(Slot first, Slot count, Step at);
+  /// Empties the slots of a tape; its bytes stay until something is written there.
+  void drop_tape(Slot first, Slot count);
+
   [[nodiscard]] bool has_rows() const noexcept override { return !varying_; }
   Rows begin_rows(Slot first, Slot count) override;
   void commit_rows(Slot first, Step from, Slot count) override;
@@ -65,7 +79,8 @@ class MemoryTier final : public Tier {
   bool varying_;
   Bytes slot_bytes_;
   Pool rows_;
-  Pool indices_;                    // Step + 1 of each slot, 0 if empty: what a fresh page holds
+  Pool indices_;                    // Step + 1 of each slot, 0 if empty: what a fresh page holds;
+                                    // of a tape the negative of that, in its first slot
   Pool sizes_;                      // only if varying_
   Step* held_ = nullptr;            // in indices_
   std::size_t* size_of_ = nullptr;  // in sizes_

@@ -22,13 +22,17 @@
 /// | `state()`, or `state_bytes()`, `save`, `load`      | what the next step reads               |
 /// | `steps()`, or none                                 | n; none: unknown                       |
 /// | `step_back(k)`, or none                            | x_{k+1} → x_k to the last bit          |
+/// | `tape_bytes`, `save_tape(k[, pass], tape)`,        | tapes of steps, kept in the place of   |
+/// | `reverse_tape(k, tape)`[, `load_tape(k, tape)`]    | states where that spares steps         |
 /// | `time(k)`, `fields()`, or none                     | for files of checkpoints (stepper.hpp) |
 /// | `progress_bytes`, `save_progress`, `load_progress` | to go on after an interruption         |
 /// | `step_log_bytes`, `save_step_log`, `load_step_log` | the same, if steps are logged          |
 ///
 /// `advance` returns the index reached, or nothing if that is always `to`; `step` returns whether
-/// the step was made, or nothing if it always is. `state()` returns something that std::span takes,
-/// of numbers or plain structs, always of the same length. The last two rows may be absent.
+/// the step was made, or nothing if it always is, and so does `save_tape`. A model with `load_tape`
+/// has tapes that hold the next state. `state()` returns something that std::span takes,
+/// of numbers or plain structs, always of the same length. The rows of tapes and the last two may
+/// be absent.
 
 namespace costate {
 
@@ -66,6 +70,25 @@ concept HasStep = requires(Model& m, Step k) {
 template <typename Model>
 concept HasStepBack = requires(Model& m, Step k) {
   m.step_back(k);
+};
+
+template <typename Model>
+concept HasTape = requires(const Model& m) {
+  { m.tape_bytes() } -> std::convertible_to<std::size_t>;
+}
+&&requires(Model& m, Step k, std::span<const std::byte> in) {
+  m.reverse_tape(k, in);
+}
+&&(
+    requires(Model& m, Step k, std::span<std::byte> out) { m.save_tape(k, out); } ||
+    requires(Model & m, Step k, Pass pass, std::span<std::byte> out) {
+      m.save_tape(k, pass, out);
+    });
+
+template <typename Model>
+concept HasTapeWithNext = HasTape<Model> &&
+    requires(Model& m, Step k, std::span<const std::byte> in) {
+  m.load_tape(k, in);
 };
 
 template <typename Model>
@@ -227,6 +250,38 @@ class StepperOf final : public Stepper {
     }
   }
 
+  [[nodiscard]] std::size_t tape_bytes() const override {
+    if constexpr (detail::HasTape<Model>) {
+      return model_->tape_bytes();
+    } else {
+      return 0;
+    }
+  }
+  bool save_tape(Step k, Pass pass, std::span<std::byte> out) override {
+    if constexpr (!detail::HasTape<Model>) {
+      return Stepper::save_tape(k, pass, out);
+    } else if constexpr (requires { model_->save_tape(k, pass, out); }) {
+      return made([&] { return model_->save_tape(k, pass, out); });
+    } else {
+      return made([&] { return model_->save_tape(k, out); });
+    }
+  }
+  void reverse_tape(Step k, std::span<const std::byte> tape) override {
+    if constexpr (detail::HasTape<Model>) {
+      model_->reverse_tape(k, tape);
+    } else {
+      Stepper::reverse_tape(k, tape);
+    }
+  }
+  [[nodiscard]] bool tape_has_next() const override { return detail::HasTapeWithNext<Model>; }
+  void load_tape(Step k, std::span<const std::byte> tape) override {
+    if constexpr (detail::HasTapeWithNext<Model>) {
+      model_->load_tape(k, tape);
+    } else {
+      Stepper::load_tape(k, tape);
+    }
+  }
+
   // The same as in the base, without its virtual calls.
   Step advance_keeping(Step from, Step to, Pass pass, Rows rows) override {
     for (Step k = from; k < to; ++k) {
@@ -252,20 +307,23 @@ class StepperOf final : public Stepper {
       return work();
     }
   }
-  bool step(Step k, Pass pass) {
-    const auto work = [&] {
-      if constexpr (requires { model_->step(k, pass); }) {
-        return model_->step(k, pass);
-      } else {
-        return model_->step(k);
-      }
-    };
+  template <typename Work>
+  static bool made(Work work) {
     if constexpr (std::is_void_v<decltype(work())>) {
       work();
       return true;
     } else {
       return work();
     }
+  }
+  bool step(Step k, Pass pass) {
+    return made([&] {
+      if constexpr (requires { model_->step(k, pass); }) {
+        return model_->step(k, pass);
+      } else {
+        return model_->step(k);
+      }
+    });
   }
   // An array of numbers tells by itself what it is.
   template <typename Number, std::size_t size>

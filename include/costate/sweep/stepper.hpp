@@ -92,6 +92,32 @@ class Stepper {
   /// @throws Unsupported unless overridden
   virtual void step_back(Step from, Step to);
 
+  // ----- Tapes: what the reverse of a step needs of it, so that the step need not be run again
+  // (docs/own_stepper.md). Worth it where a step costs much more than to copy its tape. -----
+
+  /// The size of the tape of a step, the same for all; 0: none can be kept. With a size, the next
+  /// two functions must be overridden. Asked once, with x_0 live.
+  [[nodiscard]] virtual std::size_t tape_bytes() const { return 0; }
+
+  /// x_k → x_{k+1}, as `advance(k, k+1, pass)` does it, and writes the tape of step k. Returns
+  /// whether the step was made.
+  /// @param out  tape_bytes() bytes, aligned to 8
+  /// @throws Unsupported unless overridden
+  virtual bool save_tape(Step k, Pass pass, std::span<std::byte> out);
+
+  /// x̄_{k+1} → x̄_k, with the bits of `reverse(k)`, from the tape of step k. x holds anything before
+  /// and after.
+  /// @throws Unsupported unless overridden
+  virtual void reverse_tape(Step k, std::span<const std::byte> tape);
+
+  /// Whether the tape of step k holds x_{k+1}, so that a run can go on from a tape. Then the next
+  /// function must be overridden.
+  [[nodiscard]] virtual bool tape_has_next() const { return false; }
+
+  /// x becomes x_{k+1}, from the tape of step k.
+  /// @throws Unsupported unless overridden
+  virtual void load_tape(Step k, std::span<const std::byte> tape);
+
   // ----- For those who look at checkpoints on disk with other programs (docs/storage.md). -----
 
   /// The time of x_k, which the first pass has reached; NaN: not known.

@@ -33,6 +33,7 @@ struct SweepOptions {
   double progress_interval = 0.5;                   ///< seconds between two calls, about
   std::optional<Schedule> schedule = std::nullopt;  ///< instead of the one the driver would choose;
                                                     ///< tier 0 is the memory, tier 1 the disk
+  bool tapes = true;  ///< keep tapes of steps where that spares advances, if the stepper can
   Step expected_steps = unknown;  ///< a guess, about the length of the last run, if the stepper
                                   ///< does not know: see below
   Team* team = nullptr;           ///< the other processes of a parallel simulation, which call this
@@ -49,6 +50,11 @@ struct SweepOptions {
 /// `expected_steps` then takes as few advances as if its length had been known. The result does not
 /// depend on the budget or the guess, bit for bit.
 ///
+/// A stepper with tapes (`Stepper::tape_bytes`) is run with them in a schedule that keeps tapes in
+/// the place of states (`tapes_at_once`), if that takes fewer advances: the number of steps must be
+/// known, states be of one size, and no disk be needed. With room for the tapes of all steps but
+/// one no step is run twice.
+///
 /// A simulation that can step back is run to its end and then back, one step at a time, and nothing
 /// is stored; the guard compares states on the way back with hashes of the first pass, that of x_0
 /// among them. A schedule in the options overrides this.
@@ -61,7 +67,8 @@ struct SweepOptions {
 /// @throws ScheduleError   if the schedule, or what the stepper says about its length, is wrong
 /// @throws ReplayError     if a replayed state differs from its first pass
 /// @throws StorageError    if a checkpoint cannot be written or read
-/// @throws Unsupported     if the schedule keeps tapes
+/// @throws Unsupported     if the schedule keeps tapes and the stepper does not, or keeps them on
+///                         disk, or that of the last step
 /// @throws whatever the stepper throws
 Report sweep(Stepper& stepper, const SweepOptions& options = {});
 
