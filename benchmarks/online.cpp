@@ -13,13 +13,13 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "costate/schedule/binomial.hpp"
-#include "costate/schedule/hierarchical.hpp"
 #include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/online_tiered.hpp"
 
@@ -127,43 +127,77 @@ void with_guess(Slot slots) {
   std::fflush(stdout);
 }
 
-// Follows the first pass of a schedule; its copies end it.
+// What every number of steps costs that is known beforehand: the recursion of hierarchical.hpp.
+std::vector<double> offline(Slot memory, Slot disk, double cost, Step longest) {
+  const auto size = static_cast<std::size_t>(longest) + 1;
+  std::vector<double> below(size, 0);
+  for (std::size_t l = 2; l < size; ++l) {
+    below[l] = static_cast<double>(binomial_advances(static_cast<Step>(l), memory));
+  }
+  std::vector<double> right = below;  // start not kept, one slot on disk less
+  const Slot columns = disk == unbounded ? 1 : disk;
+  for (Slot s = 1; s <= columns; ++s) {
+    std::vector<double> left(size, 0);
+    std::vector<double> out(size, 0);
+    for (std::size_t l = 2; l < size; ++l) {
+      const std::vector<double>& above = disk == unbounded ? out : right;
+      double least = below[l];
+      for (std::size_t j = 1; j < l; ++j) {
+        least = std::min(least, static_cast<double>(j) + cost + left[j] + above[l - j]);
+      }
+      left[l] = least;
+      out[l] = std::min(below[l], cost + least);
+    }
+    right = out;
+  }
+  return right;
+}
+
+// Follows the first pass of a schedule; its copies end it at any number of steps.
 class FirstPass {
  public:
   explicit FirstPass(Schedule schedule)
       : schedule_(std::move(schedule)), counted_(unknown, schedule_.tiers()) {}
 
-  // What the run costs if it has n steps. To be asked with growing n.
-  double cost(Step n, const Costs& costs) {
+  // What the run counts if it has n steps. To be asked with growing n.
+  Counts end_at(Step n) {
     while (live_ < n - 1) {
-      Schedule before = schedule_;
-      const auto action = schedule_.next();
-      const auto* advance = std::get_if<Advance>(&*action);
-      if (advance != nullptr && advance->to > n - 1) {  // beyond the end
-        Schedule cut = std::exchange(schedule_, std::move(before));
-        Interpreter counted = counted_;
-        counted.apply(Advance{advance->from, n - 1});
-        return end(std::move(cut), std::move(counted), n, costs);
+      if (!pending_) {
+        const auto action = schedule_.next();
+        if (const auto* advance = std::get_if<Advance>(&*action)) {
+          pending_ = *advance;
+        } else {
+          counted_.apply(*action);
+          continue;
+        }
       }
-      if (advance != nullptr) live_ = std::max(live_, advance->to);
-      counted_.apply(*action);
+      if (pending_->to > n - 1) {  // it is cut short
+        Interpreter counted = counted_;
+        counted.apply(Advance{pending_->from, n - 1});
+        return finish(schedule_, std::move(counted), n);
+      }
+      counted_.apply(*pending_);
+      live_ = std::max(live_, pending_->to);
+      pending_.reset();
     }
-    return end(schedule_, counted_, n, costs);
+    return finish(schedule_, counted_, n);
   }
 
  private:
-  static double end(Schedule schedule, Interpreter counted, Step n, const Costs& costs) {
+  static Counts finish(Schedule schedule, Interpreter counted, Step n) {
     counted.set_steps(n);
     schedule.end_at(n, n - 1);
     for (Command command = schedule.next_command(); command.kind != Command::Kind::end;
          command = schedule.next_command()) {
       counted.apply(command);
     }
-    return cost_of(counted.counts(), costs);
+    counted.finish();
+    return counted.counts();
   }
 
   Schedule schedule_;
   Interpreter counted_;
+  std::optional<Advance> pending_;  // given out and not carried out
   Step live_ = 0;
 };
 
@@ -175,8 +209,10 @@ void two_tiers(Slot memory, Slot disk, double cost) {
   double worst = 1;
   double sum = 0;
   int count = 0;
-  for (Step n = 2; n <= 3000; n += n < 300 ? 1 : 31) {
-    const double ratio = pass.cost(n, costs) / hierarchical(costs, n).cost;
+  constexpr Step longest = 3000;
+  const std::vector<double> least = offline(memory, disk, cost, longest);
+  for (Step n = 2; n <= longest; ++n) {
+    const double ratio = cost_of(pass.end_at(n), costs) / least[static_cast<std::size_t>(n)];
     worst = std::max(worst, ratio);
     sum += ratio;
     ++count;

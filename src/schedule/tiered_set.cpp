@@ -92,7 +92,7 @@ TieredWeights tuned(GapCosts& costs) {
   TieredWeights best;
   double least = std::numeric_limits<double>::infinity();
   for (const double most : {1.08, 1.12, 1.16, 1.2}) {
-    for (const double now : {3.0, 10.0}) {
+    for (const double now : {3.0, 5.0, 10.0}) {
       for (const double move : {8.0, 2.0, 20.0}) {
         // Where a transfer is cheap, a move costs less.
         if (move > 2 && 2 * costs.write() + costs.read() <= move / 2) continue;

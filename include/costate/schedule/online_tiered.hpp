@@ -22,7 +22,7 @@
 /// done at every (slots / 64)th state only.
 ///
 /// The ratio of the cost to `hierarchical` is in docs/online.md: for n <= 3000 at most 1.10, in the
-/// mean 1.03, with 4 slots in memory or more. With two no method can have less than 1.13 to 1.16
+/// mean 1.02, with 4 slots in memory or more. With two no method can have less than 1.13 to 1.16
 /// (schedule_online_tiered_test searches all of them); here it is up to 1.2.
 ///
 /// O(slots) time a step, some 50 µs with 8 slots in memory.
