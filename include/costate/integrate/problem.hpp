@@ -47,6 +47,17 @@ concept TangentProblem = Problem<F> &&
   f.jvp(t, y, p, y, p, out);
 };
 
+/// A problem with second derivatives, too, for products with the Hessian of an objective:
+///
+///     jvp_vjp(t, y, p, dy, dp, w, y_bar, p_bar)   adds the gradients with respect to y and p of
+///                                                 wᵀ((∂f/∂y) dy + (∂f/∂p) dp)
+template <class F>
+concept SecondOrderProblem = TangentProblem<F> &&
+    requires(const F& f, double t, const typename F::State& y, const typename F::Parameters& p,
+             typename F::State& y_bar, typename F::Parameters& p_bar) {
+  f.jvp_vjp(t, y, p, y, p, y, y_bar, p_bar);
+};
+
 /// Stands for a tangent that was not given.
 struct NoTangent {};
 

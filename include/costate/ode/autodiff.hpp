@@ -10,6 +10,7 @@
 
 #include "costate/integrate/problem.hpp"
 #include "costate/ode/objective.hpp"
+#include "costate/ode/second_order_number.hpp"
 
 /// @file
 /// Problems and objectives from one function each, with derivatives by forward automatic
@@ -123,6 +124,42 @@ void add_gradient(const S& y, const P& p, S& y_bar, P& p_bar, const Function& f)
       });
 }
 
+/// Adds the gradient with respect to (y, p) of the derivative along (dy, dp) of sum_i w_i x_i,
+/// where `evaluate(y, p)` returns that sum, in numbers that carry second derivatives.
+template <RealVector S, RealVector P, class Evaluate>
+void add_product(const S& y, const P& p, const S& dy, const P& dp, S& y_bar, P& p_bar,
+                 const Evaluate& evaluate) {
+  constexpr int c = directions<S, P>();
+  if constexpr (c > 0) {
+    using Scalar = typename S::Scalar;
+    using Number = SecondOrderNumber<Scalar, c>;
+    static thread_local Like<S, Number> u;
+    static thread_local Like<P, Number> q;
+    u.resize(y.size());
+    q.resize(p.size());
+    const Eigen::Index all = y.size() + p.size();
+    for (Eigen::Index begin = 0; begin < all; begin += c) {
+      for (Eigen::Index i = 0; i < all; ++i) {
+        const bool state = i < y.size();
+        const Eigen::Index j = state ? i : i - y.size();
+        Number& x = state ? u[j] : q[j];
+        x = Number(state ? y[j] : static_cast<Scalar>(p[j]));
+        x.along = state ? dy[j] : static_cast<Scalar>(dp[j]);
+        if (i >= begin && i < begin + c) x.each[static_cast<std::size_t>(i - begin)] = 1;
+      }
+      const Number sum = evaluate(std::as_const(u), std::as_const(q));
+      for (Eigen::Index i = begin; i < std::min(begin + c, all); ++i) {
+        const Scalar derivative = sum.mixed[static_cast<std::size_t>(i - begin)];
+        if (i < y.size()) {
+          y_bar[i] += derivative;
+        } else {
+          p_bar[i - y.size()] += static_cast<typename P::Scalar>(derivative);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace autodiff_detail
 
 /// A problem with all its derivatives from one function; see `autodiff`.
@@ -192,6 +229,17 @@ class AutodiffProblem {
     for (Eigen::Index i = 0; i < y.size(); ++i) out[i] = scratch.out[i].derivatives()[0];
   }
 
+  void jvp_vjp(double t, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+               const State& w, State& y_bar, Parameters& p_bar) const {
+    autodiff_detail::add_product(y, p, dy, dp, y_bar, p_bar, [&](const auto& u, const auto& q) {
+      auto out = u;
+      f_(t, u, q, out);
+      auto sum = w[0] * out[0];
+      for (Eigen::Index i = 1; i < w.size(); ++i) sum += w[i] * out[i];
+      return sum;
+    });
+  }
+
  private:
   [[no_unique_address]] Function f_;
 };
@@ -213,6 +261,14 @@ auto autodiff_terminal(Function f) {
       },
       [f](const State& y, const Parameters& p, State& y_bar, Parameters& p_bar) {
         autodiff_detail::add_gradient(y, p, y_bar, p_bar, f);
+      },
+      [f](const State& y, const Parameters& p, const State& dy, const Parameters& dp, State& y_bar,
+          Parameters& p_bar) {
+        autodiff_detail::add_product(y, p, dy, dp, y_bar, p_bar, [&](const auto& u, const auto& q) {
+          typename std::decay_t<decltype(u)>::Scalar result(0);
+          f(u, q, result);
+          return result;
+        });
       });
 }
 
@@ -229,6 +285,14 @@ auto autodiff_integral(Function f) {
         autodiff_detail::add_gradient(
             y, p, y_bar, p_bar,
             [&](const auto& u, const auto& q, auto& result) { f(t, u, q, result); });
+      },
+      [f](double t, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+          State& y_bar, Parameters& p_bar) {
+        autodiff_detail::add_product(y, p, dy, dp, y_bar, p_bar, [&](const auto& u, const auto& q) {
+          typename std::decay_t<decltype(u)>::Scalar result(0);
+          f(t, u, q, result);
+          return result;
+        });
       });
 }
 
@@ -246,6 +310,14 @@ auto autodiff_observations(std::vector<double> times, Function f) {
         autodiff_detail::add_gradient(
             y, p, y_bar, p_bar,
             [&](const auto& u, const auto& q, auto& result) { f(i, u, q, result); });
+      },
+      [f](std::size_t i, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+          State& y_bar, Parameters& p_bar) {
+        autodiff_detail::add_product(y, p, dy, dp, y_bar, p_bar, [&](const auto& u, const auto& q) {
+          typename std::decay_t<decltype(u)>::Scalar result(0);
+          f(i, u, q, result);
+          return result;
+        });
       });
 }
 

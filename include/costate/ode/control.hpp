@@ -98,20 +98,41 @@ class Controlled {
     const SignalWeights at = find(t, p);
     q_bar_.setZero(q_.size());
     f_->vjp(t, y, q_, w, y_bar, q_bar_);
-    const Eigen::Index fixed = q_.size() - channels();
-    for (Eigen::Index i = 0; i < fixed; ++i) p_bar[i] += q_bar_[i];
-    for (std::size_t a = 0; a < at.count; ++a) {
-      const Eigen::Index node = fixed + static_cast<Eigen::Index>(at.node[a]) * channels();
-      for (Eigen::Index c = 0; c < channels(); ++c) {
-        p_bar[node + c] += static_cast<Scalar>(at.weight[a]) * q_bar_[fixed + c];
-      }
-    }
+    scatter(at, p_bar);
   }
   void jvp(double t, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
            State& out) const requires TangentProblem<F> {
     const SignalWeights at = find(t, p);
     values(at, dp, q_bar_);
     f_->jvp(t, y, q_, dy, q_bar_, out);
+  }
+  void jvp_vjp(double t, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+               const State& w, State& y_bar,
+               Parameters& p_bar) const requires SecondOrderProblem<F> {
+    const SignalWeights at = find(t, p);
+    Inner dq = q_;
+    values(at, dp, dq);
+    q_bar_.setZero(q_.size());
+    f_->jvp_vjp(t, y, q_, dy, dq, w, y_bar, q_bar_);
+    scatter(at, p_bar);
+  }
+  // Times may move (times.hpp) if the signal jumps at them and is constant between.
+  void time_derivative(double t, const State& y, const Parameters& p, State& out) const requires
+      requires(const F& f, const Inner& q) {
+    f.time_derivative(t, y, q, out);
+  }
+  {
+    require_constant();
+    find(t, p);
+    f_->time_derivative(t, y, q_, out);
+  }
+  void time_derivative(double, const State&, const Parameters&,
+                       State& out) const requires requires {
+    requires F::autonomous;
+  }
+  {
+    require_constant();
+    out.setZero();
   }
   template <class J>
   void jacobian(double t, const State& y, const Parameters& p, J& j) const requires HasJacobian<F> {
@@ -133,6 +154,11 @@ class Controlled {
     return static_cast<Eigen::Index>(signal_->nodes());
   }
 
+  void require_constant() const {
+    if (signal_->interpolation() != Interpolation::constant) {
+      throw InvalidArgument("controlled: times may move under piecewise constant signals only");
+    }
+  }
   // The inner parameters at time t, into q_.
   SignalWeights find(double t, const Parameters& p) const {
     const SignalWeights at =
@@ -149,6 +175,18 @@ class Controlled {
       const Eigen::Index node = fixed + static_cast<Eigen::Index>(at.node[a]) * channels();
       for (Eigen::Index c = 0; c < channels(); ++c) {
         q[fixed + c] += static_cast<Scalar>(at.weight[a]) * p[node + c];
+      }
+    }
+  }
+
+  // Adds q_bar_ to the parameters that it comes from.
+  void scatter(const SignalWeights& at, Parameters& p_bar) const {
+    const Eigen::Index fixed = q_.size() - channels();
+    for (Eigen::Index i = 0; i < fixed; ++i) p_bar[i] += q_bar_[i];
+    for (std::size_t a = 0; a < at.count; ++a) {
+      const Eigen::Index node = fixed + static_cast<Eigen::Index>(at.node[a]) * channels();
+      for (Eigen::Index c = 0; c < channels(); ++c) {
+        p_bar[node + c] += static_cast<Scalar>(at.weight[a]) * q_bar_[fixed + c];
       }
     }
   }

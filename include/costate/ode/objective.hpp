@@ -64,12 +64,37 @@ template <class O, class State, class Parameters>
 concept Objective = HasTerminal<O, State, Parameters> || HasIntegrand<O, State, Parameters> ||
     HasObservations<O, State, Parameters>;
 
+/// Second derivatives, for products with the Hessian of an objective (second_order.hpp): each part
+/// that the objective has comes with
+///
+///     terminal_product(y, p, dy, dp, y_bar, p_bar)        adds the gradient of ∂Φ/∂y dy + ∂Φ/∂p dp
+///     integrand_product(t, y, p, dy, dp, y_bar, p_bar)    the same of g
+///     observation_product(i, y, p, dy, dp, y_bar, p_bar)  the same of m_i
+template <class O, class State, class Parameters>
+concept SecondOrderObjective =
+    Objective<O, State, Parameters> &&
+    (!HasTerminal<O, State, Parameters> ||
+     requires(const O& o, const State& y, const Parameters& p, State& y_bar, Parameters& p_bar) {
+       o.terminal_product(y, p, y, p, y_bar, p_bar);
+     }) &&
+    (!HasIntegrand<O, State, Parameters> ||
+     requires(const O& o, double t, const State& y, const Parameters& p, State& y_bar,
+              Parameters& p_bar) { o.integrand_product(t, y, p, y, p, y_bar, p_bar); }) &&
+    (!HasObservations<O, State, Parameters> ||
+     requires(const O& o, const State& y, const Parameters& p, State& y_bar, Parameters& p_bar) {
+       o.observation_product(std::size_t{0}, y, p, y, p, y_bar, p_bar);
+     });
+
+/// Stands for second derivatives that were not given.
+struct NoProduct {};
+
 /// Base of what `+` joins.
 struct ObjectivePart {};
 
-template <class Value, class Gradient>
+template <class Value, class Gradient, class Product = NoProduct>
 struct TerminalPart : ObjectivePart {
-  TerminalPart(Value v, Gradient g) : value(std::move(v)), gradient(std::move(g)) {}
+  TerminalPart(Value v, Gradient g, Product h)
+      : value(std::move(v)), gradient(std::move(g)), product(std::move(h)) {}
 
   template <class State, class Parameters>
     requires std::invocable<const Value&, const State&, const Parameters&>
@@ -83,13 +108,23 @@ struct TerminalPart : ObjectivePart {
     gradient(y, p, y_bar, p_bar);
   }
 
+  template <class State, class Parameters>
+    requires std::invocable<const Product&, const State&, const Parameters&, const State&,
+                            const Parameters&, State&, Parameters&>
+  void terminal_product(const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+                        State& y_bar, Parameters& p_bar) const {
+    product(y, p, dy, dp, y_bar, p_bar);
+  }
+
   Value value;
   Gradient gradient;
+  [[no_unique_address]] Product product;
 };
 
-template <class Value, class Gradient>
+template <class Value, class Gradient, class Product = NoProduct>
 struct IntegralPart : ObjectivePart {
-  IntegralPart(Value v, Gradient g) : value(std::move(v)), gradient(std::move(g)) {}
+  IntegralPart(Value v, Gradient g, Product h)
+      : value(std::move(v)), gradient(std::move(g)), product(std::move(h)) {}
 
   template <class State, class Parameters>
     requires std::invocable<const Value&, double, const State&, const Parameters&>
@@ -104,14 +139,23 @@ struct IntegralPart : ObjectivePart {
     gradient(t, y, p, y_bar, p_bar);
   }
 
+  template <class State, class Parameters>
+    requires std::invocable<const Product&, double, const State&, const Parameters&, const State&,
+                            const Parameters&, State&, Parameters&>
+  void integrand_product(double t, const State& y, const Parameters& p, const State& dy,
+                         const Parameters& dp, State& y_bar, Parameters& p_bar) const {
+    product(t, y, p, dy, dp, y_bar, p_bar);
+  }
+
   Value value;
   Gradient gradient;
+  [[no_unique_address]] Product product;
 };
 
-template <class Value, class Gradient>
+template <class Value, class Gradient, class Product = NoProduct>
 struct ObservationsPart : ObjectivePart {
-  ObservationsPart(std::vector<double> t, Value v, Gradient g)
-      : times(std::move(t)), value(std::move(v)), gradient(std::move(g)) {}
+  ObservationsPart(std::vector<double> t, Value v, Gradient g, Product h)
+      : times(std::move(t)), value(std::move(v)), gradient(std::move(g)), product(std::move(h)) {}
 
   [[nodiscard]] std::span<const double> observation_times() const { return times; }
   template <class State, class Parameters>
@@ -127,14 +171,27 @@ struct ObservationsPart : ObjectivePart {
     gradient(i, y, p, y_bar, p_bar);
   }
 
+  template <class State, class Parameters>
+    requires std::invocable<const Product&, std::size_t, const State&, const Parameters&,
+                            const State&, const Parameters&, State&, Parameters&>
+  void observation_product(std::size_t i, const State& y, const Parameters& p, const State& dy,
+                           const Parameters& dp, State& y_bar, Parameters& p_bar) const {
+    product(i, y, p, dy, dp, y_bar, p_bar);
+  }
+
   std::vector<double> times;
   Value value;
   Gradient gradient;
+  [[no_unique_address]] Product product;
 };
 
 /// Both parts; parts of the same kind add up.
 template <class A, class B>
 class ObjectiveSum : public ObjectivePart {
+  template <class State, class Parameters>
+  static constexpr bool both_second_order =
+      SecondOrderObjective<A, State, Parameters>&& SecondOrderObjective<B, State, Parameters>;
+
  public:
   ObjectiveSum(A a, B b) : a_(std::move(a)), b_(std::move(b)) {
     if constexpr (Observes<A>) append(a_.observation_times());
@@ -172,6 +229,39 @@ class ObjectiveSum : public ObjectivePart {
                           Parameters& p_bar) const {
     if constexpr (HasIntegrand<A, State, Parameters>) a_.integrand_gradient(t, y, p, y_bar, p_bar);
     if constexpr (HasIntegrand<B, State, Parameters>) b_.integrand_gradient(t, y, p, y_bar, p_bar);
+  }
+
+  template <class State, class Parameters>
+    requires(HasTerminal<A, State, Parameters> || HasTerminal<B, State, Parameters>)
+  void terminal_product(const State& y, const Parameters& p, const State& dy, const Parameters& dp,
+                        State& y_bar, Parameters& p_bar) const
+      requires(both_second_order<State, Parameters>) {
+    if constexpr (HasTerminal<A, State, Parameters>)
+      a_.terminal_product(y, p, dy, dp, y_bar, p_bar);
+    if constexpr (HasTerminal<B, State, Parameters>)
+      b_.terminal_product(y, p, dy, dp, y_bar, p_bar);
+  }
+  template <class State, class Parameters>
+    requires(HasIntegrand<A, State, Parameters> || HasIntegrand<B, State, Parameters>)
+  void integrand_product(double t, const State& y, const Parameters& p, const State& dy,
+                         const Parameters& dp, State& y_bar, Parameters& p_bar) const
+      requires(both_second_order<State, Parameters>) {
+    if constexpr (HasIntegrand<A, State, Parameters>)
+      a_.integrand_product(t, y, p, dy, dp, y_bar, p_bar);
+    if constexpr (HasIntegrand<B, State, Parameters>)
+      b_.integrand_product(t, y, p, dy, dp, y_bar, p_bar);
+  }
+  template <class State, class Parameters>
+    requires(HasObservations<A, State, Parameters> || HasObservations<B, State, Parameters>)
+  void observation_product(std::size_t i, const State& y, const Parameters& p, const State& dy,
+                           const Parameters& dp, State& y_bar, Parameters& p_bar) const
+      requires(both_second_order<State, Parameters>) {
+    if constexpr (HasObservations<A, State, Parameters>) {
+      if (i < first_of_b_) return a_.observation_product(i, y, p, dy, dp, y_bar, p_bar);
+    }
+    if constexpr (HasObservations<B, State, Parameters>) {
+      b_.observation_product(i - first_of_b_, y, p, dy, dp, y_bar, p_bar);
+    }
   }
 
   [[nodiscard]] std::span<const double> observation_times() const
@@ -221,26 +311,32 @@ class ObjectiveSum : public ObjectivePart {
 /// Φ(y(t1), p).
 /// @param value     (y, p) -> double
 /// @param gradient  (y, p, y_bar, p_bar), adds ∂Φ/∂y and ∂Φ/∂p
-template <class Value, class Gradient>
-auto terminal(Value value, Gradient gradient) {
-  return TerminalPart<Value, Gradient>(std::move(value), std::move(gradient));
+/// @param product   second derivatives, if wanted: see `SecondOrderObjective`
+template <class Value, class Gradient, class Product = NoProduct>
+auto terminal(Value value, Gradient gradient, Product product = {}) {
+  return TerminalPart<Value, Gradient, Product>(std::move(value), std::move(gradient),
+                                                std::move(product));
 }
 
 /// ∫ g(t, y, p) dt from t0 to t1; negative for positive g if t1 < t0.
 /// @param value     (t, y, p) -> double
 /// @param gradient  (t, y, p, y_bar, p_bar), adds ∂g/∂y and ∂g/∂p
-template <class Value, class Gradient>
-auto integral(Value value, Gradient gradient) {
-  return IntegralPart<Value, Gradient>(std::move(value), std::move(gradient));
+/// @param product   second derivatives, if wanted: see `SecondOrderObjective`
+template <class Value, class Gradient, class Product = NoProduct>
+auto integral(Value value, Gradient gradient, Product product = {}) {
+  return IntegralPart<Value, Gradient, Product>(std::move(value), std::move(gradient),
+                                                std::move(product));
 }
 
 /// sum over i of m_i(y(times[i]), p). Steps are placed on the times, so nothing is interpolated.
 /// @param times     between t0 and t1, any order, repetitions count
 /// @param value     (i, y, p) -> double
 /// @param gradient  (i, y, p, y_bar, p_bar), adds ∂m_i/∂y and ∂m_i/∂p
-template <class Value, class Gradient>
-auto observations(std::vector<double> times, Value value, Gradient gradient) {
-  return ObservationsPart<Value, Gradient>(std::move(times), std::move(value), std::move(gradient));
+/// @param product   second derivatives, if wanted: see `SecondOrderObjective`
+template <class Value, class Gradient, class Product = NoProduct>
+auto observations(std::vector<double> times, Value value, Gradient gradient, Product product = {}) {
+  return ObservationsPart<Value, Gradient, Product>(std::move(times), std::move(value),
+                                                    std::move(gradient), std::move(product));
 }
 
 template <std::derived_from<ObjectivePart> A, std::derived_from<ObjectivePart> B>

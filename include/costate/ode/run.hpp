@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "costate/core/step.hpp"
@@ -64,6 +65,16 @@ struct Gradient {
 
   [[nodiscard]] std::vector<double> times() const { return grid.times(); }
 };
+
+/// The method, with its options, on exactly these times.
+template <class Method>
+Method on_grid(Method method, std::vector<double> times) {
+  method.h = 0;
+  method.steps = 0;
+  if constexpr (requires { method.rtol; }) method.rtol = method.atol = 0;
+  method.grid = std::move(times);
+  return method;
+}
 
 /// The types that belong to a problem's type.
 template <Problem F>
