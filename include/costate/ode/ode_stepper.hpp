@@ -70,6 +70,7 @@ class OdeStepper final : public Stepper {
       observations_.bind(grid_);
     }
     if constexpr (requires { kernel_.start(y_); }) kernel_.start(y_);
+    if constexpr (requires { kernel_.place(t0, t1); }) kernel_.place(t0, t1);
   }
 
   // ----- Stepper -----

@@ -93,6 +93,7 @@ class PartOf final : public Part<F> {
         y_(run.y0),
         observations_(times(), run.t0, run.t1) {
     if constexpr (requires { kernel_.start(y_); }) kernel_.start(y_);
+    if constexpr (requires { kernel_.place(run.t0, run.t1); }) kernel_.place(run.t0, run.t1);
   }
 
   [[nodiscard]] std::span<const double> times() const override {

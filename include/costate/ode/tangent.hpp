@@ -41,6 +41,7 @@ Tangent tangent(const F& problem, const Method& method, const O& objective, cons
   auto kernel = make_kernel(problem, method, objective, run.p, run.y0.size());
   State y = run.y0;
   if constexpr (requires { kernel.start(y); }) kernel.start(y);
+  if constexpr (requires { kernel.place(run.t0, run.t1); }) kernel.place(run.t0, run.t1);
   if constexpr (requires { kernel.begin_tangent(); }) kernel.begin_tangent();
   State dy = direction.dy0;
   const Parameters& dp = direction.dp;
