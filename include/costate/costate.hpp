@@ -11,6 +11,7 @@
 #include "costate/integrate/problem.hpp"
 #include "costate/ode/autodiff.hpp"
 #include "costate/ode/objective.hpp"
+#include "costate/ode/real_only.hpp"
 #include "costate/ode/resume.hpp"
 #include "costate/ode/run.hpp"
 #include "costate/ode/tangent.hpp"
