@@ -8,6 +8,7 @@
 
 #include <Eigen/LU>
 
+#include "costate/ode/autodiff.hpp"
 #include "costate/ode/value_and_gradient.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "support/catch.hpp"
@@ -265,5 +266,16 @@ TEST_CASE("Second derivatives of either kind give the same gradient", "[ode][ora
     // The same sums in another order, in a hundred steps of six stages.
     CHECK(relative(other.dy0[i], one.dy0[i]) < 1e-10);
     CHECK(relative(other.dp[i], one.dp[i]) < 1e-10);
+  }
+
+  const auto by_numbers = autonomous(autodiff<Eigen::Vector3d, Eigen::Vector3d>(
+      [](double t, const auto& y, const auto& p, auto& out) {
+        problems::Robertson::f(t, y, p, out);
+      }));
+  const auto third = value_and_gradient(by_numbers, Rodas43{.grid = one.times()}, end, run);
+  CHECK(relative(third.value, one.value) < 1e-10);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(relative(third.dy0[i], one.dy0[i]) < 1e-10);
+    CHECK(relative(third.dp[i], one.dp[i]) < 1e-10);
   }
 }
