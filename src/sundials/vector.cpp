@@ -88,8 +88,9 @@ Real max_norm(N_Vector x) {
   const Index n = length(x);
   Real most = 0;
   for (Index i = 0; i < n; ++i) {
-    // So that a NaN is not lost.
-    if (!(std::abs(u[i]) <= most)) most = std::abs(u[i]);
+    if (std::abs(u[i]) <= most) continue;
+    most = std::abs(u[i]);
+    if (std::isnan(most)) break;  // no number is larger
   }
   return most;
 }
