@@ -9,6 +9,7 @@
 int main(int argc, char** argv) {
   const double end = argc > 1 ? std::atof(argv[1]) : 20;
   robertson_table();
+  vector_operations_table();
   bool good = true;
   for (const int side : {128, 256}) good = brusselator_table(side, end) && good;
   return good ? 0 : 1;
