@@ -253,6 +253,8 @@ class ExtendedKernel : public Method::template Kernel<F, BetweenSteps<Extension,
   }
 
  private:
+  struct tape_states;  // hides the method's: the tape of a step knows nothing of observations in it
+
   static constexpr std::size_t stages = [] {
     if constexpr (own) {
       return ExtensionOf<Method>::d.size();

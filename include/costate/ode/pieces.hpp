@@ -101,6 +101,15 @@ class PieceKernel : private OwnProblem<F>, public Method::template Kernel<F, Obj
       Base::reverse(s + i, 1, y, {}, lambda, p_bar);
     }
   }
+  void advance_taped(const Interval& s, State& y, std::byte* tape, bool accumulate) {
+    this->problem.enter(s);
+    Base::advance_taped(s, y, tape, accumulate);
+  }
+  void reverse_tape(const Interval& s, const std::byte* tape, State& y, State& lambda,
+                    Parameters& p_bar) {
+    this->problem.enter(s);
+    Base::reverse_tape(s, tape, y, lambda, p_bar);
+  }
   void tangent(const Interval& s, const State& y, State& dy, const Parameters& dp,
                double& integral_dot) requires TangentProblem<F> {
     this->problem.enter(s);
