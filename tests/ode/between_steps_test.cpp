@@ -127,6 +127,12 @@ TEST_CASE("between steps: with other parts, adaptive, in one sweep with others",
   CHECK(both.values[0] == r.value);
   CHECK(both.dy0[0] == r.dy0);
   CHECK(both.dp[0] == r.dp);
+  // Without an integral, too, the steps of the first pass are seen.
+  const auto alone = between_steps(seen(scattered));
+  const auto twice = values_and_gradients(f, method, std::vector{alone, alone}, run);
+  const auto once = value_and_gradient(f, method, alone, run);
+  CHECK(twice.values[1] == once.value);
+  CHECK(twice.dp[1] == once.dp);
   // And agree with steps placed on them to the tolerance.
   const auto placed = value_and_gradient(f, Dopri5{.rtol = 1e-10, .atol = 1e-10},
                                          seen(scattered) + energy + end, run);

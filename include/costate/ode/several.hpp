@@ -108,7 +108,12 @@ class PartOf final : public Part<F> {
       observed_ += objective_.observation(i, y, kernel_.parameters());
     }
   }
-  [[nodiscard]] bool integrates() const override { return HasIntegrand<O, State, Parameters>; }
+  [[nodiscard]] bool integrates() const override {
+    // Observations inside of steps (between_steps.hpp) are summed where an integral is.
+    return HasIntegrand<O, State, Parameters> || requires {
+      objective_.interpolated_times();
+    };
+  }
   void integrate(const Interval& s, const State& y) override {
     if constexpr (has_history) {  // which has come along from the first step
       kernel_.advance(&s, 1, y_, y_, {}, {.accumulate = true});
