@@ -30,6 +30,7 @@ constexpr auto set_predictor = ARKodeSetPredictorMethod;
 constexpr auto set_max_nonlinear_iterations = ARKodeSetMaxNonlinIters;
 constexpr auto set_nonlinear_coefficient = ARKodeSetNonlinConvCoef;
 constexpr auto set_max_steps = ARKodeSetMaxNumSteps;
+constexpr auto set_max_warnings = ARKodeSetMaxHnilWarns;
 constexpr auto set_max_step = ARKodeSetMaxStep;
 constexpr auto set_first_step = ARKodeSetInitStep;
 constexpr auto set_stop_time = ARKodeSetStopTime;
@@ -46,6 +47,7 @@ constexpr auto set_predictor = ARKStepSetPredictorMethod;
 constexpr auto set_max_nonlinear_iterations = ARKStepSetMaxNonlinIters;
 constexpr auto set_nonlinear_coefficient = ARKStepSetNonlinConvCoef;
 constexpr auto set_max_steps = ARKStepSetMaxNumSteps;
+constexpr auto set_max_warnings = ARKStepSetMaxHnilWarns;
 constexpr auto set_max_step = ARKStepSetMaxStep;
 constexpr auto set_first_step = ARKStepSetInitStep;
 constexpr auto set_stop_time = ARKStepSetStopTime;
@@ -99,6 +101,7 @@ class Chooser {
       check(set_nonlinear_coefficient(arkode_, 0.01), "ARKodeSetNonlinConvCoef");
     }
     check(set_max_steps(arkode_, -1), "ARKodeSetMaxNumSteps");
+    check(set_max_warnings(arkode_, -1), "ARKodeSetMaxHnilWarns");  // prints nothing
     check(set_max_step(arkode_, options.max_step), "ARKodeSetMaxStep");
     check(set_first_step(arkode_, options.first_step), "ARKodeSetInitStep");
     if (options.configure) options.configure(arkode_, state_.get());

@@ -33,6 +33,7 @@ class CvodesSolver final : public WindowSolver {
       must(CVodeSStolerances(cvodes_, problem.rtol, problem.atol), "CVodeSStolerances");
       must(CVodeSetUserData(cvodes_, problem.user_data), "CVodeSetUserData");
       must(CVodeSetMaxNumSteps(cvodes_, -1), "CVodeSetMaxNumSteps");
+      must(CVodeSetMaxHnilWarns(cvodes_, -1), "CVodeSetMaxHnilWarns");  // prints nothing
       if (problem.integrand != nullptr) {
         must(CVodeQuadInit(cvodes_, problem.integrand, integral_.get()), "CVodeQuadInit");
       }

@@ -12,9 +12,8 @@
 #include <sunmatrix/sunmatrix_band.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
-#if __has_include(<sunlinsol/sunlinsol_klu.h>)
+#ifdef COSTATE_TEST_KLU
 #include <sunlinsol/sunlinsol_klu.h>
-#define COSTATE_TEST_KLU
 #endif
 
 #include "costate/costate.hpp"
