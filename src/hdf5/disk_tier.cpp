@@ -95,16 +95,10 @@ void DiskTier::stop() noexcept {
 std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes) {
   check(slot);
   // Before the lock: the record releases rows.
-  if (freed_count_ == 0 && fresh_ == store_->container().rows && need_ != nullptr) need_();
+  if (no_row_free() && need_ != nullptr) need_();
   Lock lock(lock_);
   settle();
   release_lent();
-  if (freed_count_ == 0 && fresh_ == store_->container().rows && !retired_.empty()) {
-    // Only checkpoints that a new plan gave up: the highest is worth least.
-    const auto highest = std::ranges::max_element(retired_, {}, &Retired::at);
-    release_row(highest->row, highest->stored);
-    retired_.erase(highest);
-  }
   if (const Entry& taken = entry(slot); taken.at_plus_1 != 0) {
     throw ScheduleError("cannot save index " + std::to_string(at) + ": slot #" +
                             std::to_string(slot) + " of the disk holds index " +
@@ -117,6 +111,7 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
                            std::to_string(options_.row_bytes),
                        store_->path(), at);
   }
+  if (no_row_free()) release_replaced(lock);
   Buffer& buffer = take_buffer(lock);
   buffer.state = Buffer::State::filling;
   buffer.slot = slot;
@@ -203,8 +198,8 @@ void DiskTier::drop(Slot slot) {
     buffer->wanted = false;
     buffer->slot = -1;
   }
-  if (need_ != nullptr && written) {
-    retired_.push_back({taken.row, taken.at_plus_1 - 1, taken.stored.bytes});
+  if (retaining_ && written && taken.at_plus_1 - 1 < released_) {
+    retired_.push_back({slot, taken.row, taken.at_plus_1 - 1, taken.stored.bytes});
   } else {
     release_row(taken.row, taken.stored.bytes);
   }
@@ -234,11 +229,13 @@ void DiskTier::adopt_done() {
 
 void DiskTier::retain(std::function<void()> need) {
   retired_.reserve(static_cast<std::size_t>(store_->container().rows));
+  retaining_ = true;
   need_ = std::move(need);
 }
 
 void DiskTier::release(Step front) {
   const Lock lock(lock_);
+  released_ = front;
   std::erase_if(retired_, [&](const Retired& retired) {
     if (retired.at < front) return false;
     release_row(retired.row, retired.stored);
@@ -246,8 +243,34 @@ void DiskTier::release(Step front) {
   });
 }
 
+// A plan made anew may give up checkpoints below the adjoint, which no record releases. There are
+// rows for more than the slots, so if none is free then several have been replaced: with s slots, u
+// of them taken, and s + 3 rows, s + 3 - u are retired, and at most s - u, the newest of each empty
+// slot, are what opening the file would find.
+void DiskTier::release_replaced(Lock& lock) {
+  wait_for_writes(lock);
+  if (store_->durability() != Durability::none) store_->sync();
+  std::vector<bool> found(static_cast<std::size_t>(use_.slots));
+  for (Slot slot = 0; slot < use_.slots; ++slot) {
+    found[static_cast<std::size_t>(slot)] = entry(slot).at_plus_1 != 0;
+  }
+  for (auto retired = retired_.end(); retired != retired_.begin();) {
+    --retired;
+    if (found[static_cast<std::size_t>(retired->slot)]) {
+      release_row(retired->row, retired->stored);
+      retired = retired_.erase(retired);
+    } else {
+      found[static_cast<std::size_t>(retired->slot)] = true;
+    }
+  }
+}
+
 void DiskTier::flush() {
   Lock lock(lock_);
+  wait_for_writes(lock);
+}
+
+void DiskTier::wait_for_writes(Lock& lock) {
   done_.wait(lock, [&] {
     return error_ != nullptr || std::ranges::none_of(buffers_, [](const Buffer& buffer) {
              return buffer.state == Buffer::State::to_write ||
@@ -362,6 +385,10 @@ void DiskTier::release_lent() noexcept {
 
 void DiskTier::free_row(Slot row) noexcept {
   reinterpret_cast<Slot*>(freed_.data())[freed_count_++] = row;
+}
+
+bool DiskTier::no_row_free() const noexcept {
+  return freed_count_ == 0 && fresh_ == store_->container().rows;
 }
 
 Slot DiskTier::take_row() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -66,10 +67,12 @@ class DiskTier final : public Tier {
   /// is written.
   void adopt(Slot slot, Slot row, Step at, std::size_t bytes, const Stored& stored);
   void adopt_done();
-  /// From now on the row of a dropped checkpoint is not used again before it is released.
-  /// `need` is called when a row is needed and only a release can give one.
+  /// From now on the row of a dropped checkpoint is used again only when it is released, or when
+  /// a newer checkpoint, whole and as durable as asked for, has its slot, so that nobody who opens
+  /// the file would look at it. `need`, if any, is called when no row is free, for it may release
+  /// some.
   void retain(std::function<void()> need);
-  /// Rows of dropped checkpoints of an index of at least `front` may be used again.
+  /// Rows of dropped checkpoints of an index of at least `front` may be used again, now and later.
   void release(Step front);
   [[nodiscard]] RowStore& store() noexcept { return *store_; }
 
@@ -116,11 +119,15 @@ class DiskTier final : public Tier {
   void settle();
   void free_row(Slot row) noexcept;
   void release_row(Slot row, Bytes stored);
+  [[nodiscard]] bool no_row_free() const noexcept;
+  void wait_for_writes(Lock& lock);
+  void release_replaced(Lock& lock);
   void take_space(Bytes stored, Step at);
   void release_lent() noexcept;
   void stop() noexcept;
 
   struct Retired {
+    Slot slot;
     Slot row;
     Step at;
     Bytes stored;
@@ -133,9 +140,11 @@ class DiskTier final : public Tier {
   Pool entries_;
   Pool freed_;  // a stack of rows that were used and are free
   Slot freed_count_ = 0;
-  Slot fresh_ = 0;                // rows from here on were never used
-  std::vector<Retired> retired_;  // rows that wait for a release
-  std::function<void()> need_;    // set: dropped rows retire
+  Slot fresh_ = 0;                                    // rows from here on were never used
+  bool retaining_ = false;                            // dropped rows retire
+  Step released_ = std::numeric_limits<Step>::max();  // but not those from here on
+  std::vector<Retired> retired_;  // rows that wait for a release, in the order of their dropping
+  std::function<void()> need_;
   std::vector<Buffer> buffers_;
   Buffer* lent_ = nullptr;  // what the caller looks at
   std::uint64_t tickets_ = 0;

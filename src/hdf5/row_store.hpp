@@ -66,6 +66,7 @@ class RowStore {
   void seen(std::uint64_t sequence) noexcept;
 
   void sync() { file_->sync(); }
+  [[nodiscard]] Durability durability() const noexcept { return durability_; }
   [[nodiscard]] bool has_name() { return file_->has_name(); }
 
  private:

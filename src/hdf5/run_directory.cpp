@@ -263,6 +263,10 @@ class Directory final : public RunStore {
       checkpoints_.push_back({header.step, header.slot});
     }
     tier_->adopt_done();
+    if (record_ && record_->phase == RunRecord::Phase::reverse) {
+      tier_->retain({});
+      tier_->release(record_->step);
+    }
     for (std::vector<std::string>* lines : {&records.damage, &states.damage}) {
       std::ranges::move(*lines, std::back_inserter(damage_));
     }

@@ -39,8 +39,9 @@ struct RunCheckpoint {
 };
 
 /// A run on disk, opened by one process. `tier()` is a tier as any other, but that a checkpoint
-/// dropped after the turn keeps its place until a reverse record at or below it is durable: here,
-/// and nowhere else, is the rule enforced that makes every moment one from which the run can go on.
+/// dropped after the turn keeps its place until a reverse record at or below it is durable, or
+/// another one has its slot: here, and nowhere else, is the rule enforced that makes every moment
+/// one from which the run can go on.
 class RunStore {
  public:
   virtual ~RunStore() = default;
