@@ -32,7 +32,9 @@ using costate::test::W1;
 
 namespace {
 
-#ifdef COSTATE_SOAK
+#if defined COSTATE_SANITIZED
+constexpr int kills = 12;
+#elif defined COSTATE_SOAK
 constexpr int kills = 300;
 #else
 constexpr int kills = 30;
@@ -83,7 +85,11 @@ TEMPLATE_TEST_CASE("Stopped on request again and again, a run ends with the same
                    "[hdf5][run][property]", W1, AdaptiveDecay) {
   const int threads = GENERATE(0, 1, 2);
   const Slot memory = GENERATE(2, 3, 300);
+#ifdef COSTATE_SANITIZED  // each call makes its threads, which is dear there
+  const int every = 60;
+#else
   const int every = GENERATE(7, 31, 100);
+#endif
   CAPTURE(threads, memory, every);
   const TempFolder folder;
   const Setting setting{
@@ -264,8 +270,13 @@ TEMPLATE_TEST_CASE("Any operation that fails gives a named error, and the run ca
                    "[hdf5][run][fault]", W1, AdaptiveDecay) {
   const auto fault = GENERATE(FaultyFiles::Fault::error, FaultyFiles::Fault::torn_write_error,
                               FaultyFiles::Fault::flip_on_read);
+#ifdef COSTATE_SANITIZED
+  constexpr long dense = 11;
+#else
+  constexpr long dense = 3;
+#endif
   const auto expected = undisturbed<TestType>();
-  for (long at = 0; at < 1500; at = at < 90 ? at + 3 : at + 197) {
+  for (long at = 0; at < 1500; at = at < 90 ? at + dense : at + 197) {
     CAPTURE(static_cast<int>(fault), at);
     const TempFolder folder;
     FaultyFiles files;
@@ -412,7 +423,9 @@ TEST_CASE("C81: no damage to the files gives a wrong gradient", "[hdf5][run][gol
       return false;
     }
   };
-#ifdef COSTATE_SOAK
+#if defined COSTATE_SANITIZED
+  constexpr int flips = 12;
+#elif defined COSTATE_SOAK
   constexpr int flips = 1000;
 #else
   constexpr int flips = 60;
