@@ -1,7 +1,8 @@
 // The tiers against the machine: how much of the speed of a copy, of a plain write and read, is
 // left, and how much of the time of writing and reading a sweep hides behind its steps.
 //
-// Usage: storage [directory]      Everything is a ratio of two times of this one run.
+// Usage: storage [directory [memory|disk|compression|hiding]]
+// Everything is a ratio of two times of this one run.
 
 #include <algorithm>
 #include <chrono>
@@ -279,12 +280,22 @@ void hiding(const std::string& directory, std::ptrdiff_t size, bool cold) {
 int main(int argc, char** argv) try {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const std::string directory = argc > 1 ? argv[1] : ".";
-  for (const std::size_t bytes : {24_B, 4_KiB, 1_MiB, 64_MiB}) memory(bytes);
-  for (const std::size_t bytes : {1_MiB, 16_MiB, 256_MiB}) {
-    for (const int threads : {0, 1}) disk(directory, bytes, threads);
+  const std::string only = argc > 2 ? argv[2] : "";
+  const auto wanted = [&](const char* part) { return only.empty() || only == part; };
+  if (wanted("memory")) {
+    for (const std::size_t bytes : {24_B, 4_KiB, 1_MiB, 64_MiB}) memory(bytes);
   }
-  for (const int steps : {1500, 10000}) compressed(directory, 256, steps);
-  for (const bool cold : {false, true}) hiding(directory, 1024, cold);
+  if (wanted("disk")) {
+    for (const std::size_t bytes : {1_MiB, 16_MiB, 256_MiB}) {
+      for (const int threads : {0, 1}) disk(directory, bytes, threads);
+    }
+  }
+  if (wanted("compression")) {
+    for (const int steps : {1500, 10000}) compressed(directory, 256, steps);
+  }
+  if (wanted("hiding")) {
+    for (const bool cold : {false, true}) hiding(directory, 1024, cold);
+  }
   return EXIT_SUCCESS;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "storage: %s\n", error.what());
