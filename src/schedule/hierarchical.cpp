@@ -56,6 +56,20 @@ bool ordered(const std::vector<TierLevel>& levels) {
   return true;
 }
 
+bool nothing_missed(const Costs& costs, const std::vector<TierLevel>& levels) {
+  if (levels.empty()) return true;
+  const std::vector<TierSlots> all = rooms(costs);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool taken = std::any_of(levels.begin(), levels.end(),
+                                   [i](const TierLevel& level) { return level.tier == i; });
+    if (taken || all[i].slots == 0) continue;
+    if (costs.tiers[i].write < levels.back().write || costs.tiers[i].read < levels.back().read) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   const PlanningTime time;
   check(costs, n);
@@ -74,7 +88,8 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   const auto length = static_cast<double>(n);
   std::shared_ptr<const TierRule> rule;
   double lower_bound = 0;
-  bool bounded = ordered(levels);  // the tables bound the cost from below
+  bool bounded =
+      ordered(levels) && nothing_missed(costs, levels);  // the tables bound the cost from below
   const bool complete = length * length * columns / 2 <= affordable / 2 * effort;
   if (levels.size() == 1 && levels[0].write == 0) {
     rule = std::make_shared<TierTables>(levels, costs.step, 1);  // binomial: no tables are needed

@@ -28,6 +28,10 @@ struct TierLevel {
 /// Whether no level is faster to write or to read than the one before it.
 [[nodiscard]] bool ordered(const std::vector<TierLevel>& levels);
 
+/// Whether what the useful levels leave out could not be of use: no tier is faster than the last of
+/// them to write or to read. Otherwise nothing is proven for all the tiers.
+[[nodiscard]] bool nothing_missed(const Costs& costs, const std::vector<TierLevel>& levels);
+
 /// Two questions that settle a schedule over a hierarchy of levels, 0 the fastest. `s` counts the
 /// free slots of level k, a slot that holds the start included; all slots of the levels below are
 /// free. Of an open level s is always 0.

@@ -63,6 +63,7 @@ double bound_of(const Costs& costs, const std::vector<double>& weights,
   const double bound = least_cost(costs, static_cast<Step>(weights.size()));
   // Without transfers to pay for the layers say the same.
   if (levels.size() == 1 && levels[0].write <= 0 && levels[0].read <= 0) return bound;
+  if (!nothing_missed(costs, levels)) return bound;
   return std::max(bound, least_weighted_cost(weights, levels, effort));
 }
 
@@ -79,7 +80,8 @@ WeightedCost weighted_cost(const Costs& costs, Step n, double effort) {
   const WeightedDecisions found = split_on_one(chain, levels[0], effort);
   const double cost = cost_of(chain, 0, n, levels[0].write, found.decisions, 1) + levels[0].write +
                       static_cast<double>(n - 1) * levels[0].read;
-  return {cost, found.proven ? cost : std::min(cost, bound_of(costs, weights, levels, effort))};
+  const bool proven = found.proven && nothing_missed(costs, levels);
+  return {cost, proven ? cost : std::min(cost, bound_of(costs, weights, levels, effort))};
 }
 
 Plan weighted_plan(const Costs& costs, Step n, double effort) {
@@ -102,7 +104,7 @@ Plan weighted_plan(const Costs& costs, Step n, double effort) {
   } else {
     found = split_over_tiers(chain, levels, effort);
   }
-  const bool proven = found && found->proven;
+  const bool proven = found && found->proven && nothing_missed(costs, levels);
   std::optional<Plan> made;
   if (found) made = carry_out_plan(costs, n, std::move(found->decisions));
   if (!proven && levels.size() > 1) {

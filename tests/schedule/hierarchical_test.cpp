@@ -10,6 +10,8 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/planner.hpp"
+#include "costate/schedule/weighted.hpp"
 #include "support/catch.hpp"
 #include "support/shortest_path.hpp"
 
@@ -464,4 +466,20 @@ TEST_CASE("Bad costs are refused", "[schedule][unit]") {
   CHECK_THROWS_WITH(hierarchical(costs, 5), "a step costs nothing: there is nothing to plan");
   costs.tiers.clear();
   CHECK_THROWS_AS(hierarchical(costs, 5), InvalidArgument);
+}
+
+TEST_CASE("A tier of any room that is slow to read does not make faster ones useless", "[oracle]") {
+  // Cheap to write and dear to read: one state in the other tier is read again and again instead.
+  Costs costs;
+  costs.step = 6.75;
+  costs.tiers = {{.slots = 6, .write = 3.3e7, .read = 610},
+                 {.name = "disk", .slots = unbounded, .write = 2.75, .read = 3e6}};
+  const Step n = 22;
+  const double other = plan("recompute-all", costs, n).cost;
+  const Plan made = hierarchical(costs, n);
+  CHECK(other < made.cost);
+  CHECK(made.lower_bound <= other);
+  CHECK(choose_at_once(costs, n).lower_bound <= other);
+  costs.weights.assign(static_cast<std::size_t>(n), costs.step);
+  CHECK(weighted(costs, n).lower_bound <= other);
 }
