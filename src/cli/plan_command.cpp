@@ -125,6 +125,17 @@ void check_guess(const PlanOptions& options) {
   }
 }
 
+// Each of these asks for an output of its own.
+void check_one_output(const PlanOptions& options) {
+  const auto not_both = [](bool a, bool b, const char* names) {
+    if (a && b) throw InvalidArgument(std::string(names) + ": give one of them");
+  };
+  not_both(options.frontier, options.compare, "--frontier and --compare");
+  not_both(options.frontier, options.actions, "--frontier and --actions");
+  not_both(options.compare, options.actions, "--compare and --actions");
+  not_both(options.frontier, options.online, "--frontier and --online");
+}
+
 void run_frontier(const PlanOptions& options, const Costs& costs, std::FILE* out) {
   const auto points = frontier(costs, options.steps);
   const auto marks = classical(costs, options.steps);
@@ -142,6 +153,7 @@ void run_plan(const PlanOptions& options, std::FILE* out) {
   const Costs costs = costs_of(options);
   const bool guessed = options.guess != unknown;
   if (guessed) check_guess(options);
+  check_one_output(options);
   if (options.frontier) return run_frontier(options, costs, out);
 
   if (options.online && options.schedule != "auto") check_online(options.schedule);

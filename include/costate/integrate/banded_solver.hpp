@@ -231,7 +231,8 @@ class BandedLu {
 };
 
 /// Factors W = M - a J(t, y, p), M diagonal, by banded LU. On a circle the last max(Lower, Upper)
-/// unknowns are eliminated last. See `DenseShiftedSolver`.
+/// unknowns are eliminated last, which is as accurate as the matrix of the others is well conditioned;
+/// corrections make up for it. See `DenseShiftedSolver`.
 template <Problem F>
 class BandedShiftedSolver {
   using Matrix = typename F::Jacobian;
