@@ -1,3 +1,4 @@
+// Refused: costate differentiates real states and parameters only: write each complex number as two
 // A problem from one function with complex states.
 #include <complex>
 

@@ -1,3 +1,4 @@
+// Refused: costate differentiates real states and parameters only: write each complex number as two
 // A problem of one's own with complex states.
 #include <complex>
 

@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 
 #include "costate/core/step.hpp"
+#include "costate/integrate/integrand.hpp"
 #include "costate/integrate/make_kernel.hpp"
 #include "costate/integrate/problem.hpp"
 #include "costate/integrate/time_grid.hpp"
@@ -64,6 +65,11 @@ class PieceKernel : private OwnProblem<F>, public Method::template Kernel<F, Obj
   static_assert(
       !requires(Base & base) { base.begin_adjoint(); },
       "a method whose steps read their history is not for problems with breaks");
+  // Its steps change their sizes with the times, which an integrand's gradient has no place for.
+  static_assert(!(requires { requires F::moves_times; } &&
+                  HasIntegrand<Objective, typename F::State, typename F::Parameters>),
+                "an integrand does not see moving times: make the integral a component of the "
+                "state");
 
  public:
   using State = typename F::State;

@@ -33,7 +33,8 @@
 /// is exact for that; with `.steps` it is the derivative of the computed value as it stands. Value,
 /// ∂J/∂y0 and ∂J/∂p keep their bits.
 ///
-/// An integrand does not see moving times: make the integral a component of the state.
+/// An integrand does not see moving times, and is refused: make the integral a component of the
+/// state.
 
 namespace costate {
 
@@ -162,6 +163,7 @@ class Timed : public Stretched<F> {
  public:
   using typename Stretched<F>::State;
   using typename Stretched<F>::Parameters;
+  static constexpr bool moves_times = true;
 
   Timed(std::shared_ptr<const F> f, std::vector<double> times)
       : Stretched<F>(*f, static_cast<Eigen::Index>(times.size())),
