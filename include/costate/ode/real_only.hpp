@@ -13,7 +13,7 @@ namespace costate {
 
 /// A vector of complex numbers.
 template <class V>
-concept ComplexVector = requires {
+concept VectorOfComplex = requires {
   typename V::Scalar;
 }
 &&(Eigen::NumTraits<typename V::Scalar>::IsComplex != 0);
@@ -24,7 +24,7 @@ concept ComplexProblem = requires {
   typename F::State;
   typename F::Parameters;
 }
-&&(ComplexVector<typename F::State> || ComplexVector<typename F::Parameters>);
+&&(VectorOfComplex<typename F::State> || VectorOfComplex<typename F::Parameters>);
 
 /// What a complex problem comes to.
 template <class F>
@@ -45,12 +45,12 @@ struct ComplexRun {
 };
 
 template <class State, class Parameters, class... Functions>
-  requires(ComplexVector<State> || ComplexVector<Parameters>)
+  requires(VectorOfComplex<State> || VectorOfComplex<Parameters>)
 auto problem(Functions&&...) {
   return RefuseComplexNumbers<State>();
 }
 template <class State, class Parameters, class Function>
-  requires(ComplexVector<State> || ComplexVector<Parameters>)
+  requires(VectorOfComplex<State> || VectorOfComplex<Parameters>)
 auto autodiff(Function&&) {
   return RefuseComplexNumbers<State>();
 }
