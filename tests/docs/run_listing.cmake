@@ -1,6 +1,9 @@
-# cmake -DPROGRAM=… -DEXPECTED=<file or empty> -P run_listing.cmake
+# cmake -DPROGRAM=… -DEXPECTED=<file or empty> -DWORK=<folder> -P run_listing.cmake
 cmake_minimum_required(VERSION 3.25)
-execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
+# Nothing of an earlier run: a run directory would be that of another version.
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+execute_process(COMMAND ${PROGRAM} WORKING_DIRECTORY ${WORK} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
 message("${printed}")
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "the listing ended with ${status}")
