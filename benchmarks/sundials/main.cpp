@@ -7,7 +7,7 @@
 #include "sundials/benchmarks.hpp"
 
 int main(int argc, char** argv) {
-  const double end = argc > 1 ? std::atof(argv[1]) : 10;
+  const double end = argc > 1 ? std::atof(argv[1]) : 30;
   std::vector<int> sides;
   for (int i = 2; i < argc; ++i) sides.push_back(std::atoi(argv[i]));
   if (sides.empty()) sides = {128, 256};
