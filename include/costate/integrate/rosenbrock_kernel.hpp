@@ -8,6 +8,7 @@
 
 #include <Eigen/Core>
 
+#include "costate/integrate/autonomous.hpp"
 #include "costate/integrate/implicit_problem.hpp"
 #include "costate/integrate/newton.hpp"
 #include "costate/integrate/one_instance.hpp"
@@ -81,19 +82,6 @@ concept RosenbrockProblem = Problem<F> &&
       f.time_derivative(t, y, p, y_bar);
       f.time_derivative_vjp(t, y, p, y, y_bar, p_bar);
     });
-
-/// `f`, whose right-hand side does not depend on time.
-template <Problem F>
-class Autonomous : public F {
- public:
-  static constexpr bool autonomous = true;
-  explicit Autonomous(F f) : F(std::move(f)) {}
-};
-
-template <Problem F>
-auto autonomous(F f) {
-  return Autonomous<F>(std::move(f));
-}
 
 /// The step of method T for one problem.
 template <Problem F, const auto& T, class Objective = NoIntegrand>

@@ -13,6 +13,7 @@
 #include <Eigen/Core>
 
 #include "costate/core/error.hpp"
+#include "costate/integrate/autonomous.hpp"
 #include "costate/integrate/implicit_problem.hpp"
 #include "costate/integrate/problem.hpp"
 #include "costate/ode/pieces.hpp"
@@ -46,18 +47,6 @@ concept HasTimeDerivative = Problem<F> &&(
     requires { requires F::autonomous; } ||
     requires(const F& f, double t, const typename F::State& y, const typename F::Parameters& p,
              typename F::State& out) { f.time_derivative(t, y, p, out); });
-
-/// `f`, which does not depend on t.
-template <Problem F>
-class Autonomous : public F {
- public:
-  static constexpr bool autonomous = true;
-  explicit Autonomous(F f) : F(std::move(f)) {}
-};
-template <Problem F>
-auto autonomous(F f) {
-  return Autonomous<F>(std::move(f));
-}
 
 /// `f` with its derivative by t given as a function.
 template <Problem F, class Function>
