@@ -59,8 +59,8 @@ constexpr auto get_nonlinear_data = ARKStepGetNonlinearSystemData;
 // One run of ARKODE. An exception of the user's function is kept while C code is on the stack.
 class Chooser {
  public:
-  Chooser(const ArkodeProblem& problem, const ArkodeMethod& method, double t0, const double* y0,
-          const ArkodeOptions& options)
+  Chooser(const ArkodeProblem& problem, const ArkodeMethod& method, const StepControl& control,
+          double t0, double t1, const double* y0, const ArkodeOptions& options)
       : problem_(problem),
         messages_(context_),
         state_(make_vector(problem.size, context_)),
@@ -76,7 +76,7 @@ class Chooser {
     check(ARKStepSetErrHandlerFn(arkode_, Messages::handle, &messages_), "ARKStepSetErrHandlerFn");
 #endif
     check(set_user_data(arkode_, this), "ARKodeSetUserData");
-    check(set_tolerances(arkode_, method.rtol, method.atol), "ARKodeSStolerances");
+    check(set_tolerances(arkode_, control.rtol, control.atol), "ARKodeSStolerances");
     const Table implicit_table = made(method.implicit_table, method);
     const Table explicit_table = made(method.explicit_table, method);
     check(ARKStepSetTables(arkode_, method.order, method.embedded_order, implicit_table.get(),
@@ -102,8 +102,8 @@ class Chooser {
     }
     check(set_max_steps(arkode_, -1), "ARKodeSetMaxNumSteps");
     check(set_max_warnings(arkode_, -1), "ARKodeSetMaxHnilWarns");  // prints nothing
-    check(set_max_step(arkode_, options.max_step), "ARKodeSetMaxStep");
-    check(set_first_step(arkode_, options.first_step), "ARKodeSetInitStep");
+    check(set_max_step(arkode_, control.max_step), "ARKodeSetMaxStep");
+    check(set_first_step(arkode_, std::copysign(control.first_step, t1 - t0)), "ARKodeSetInitStep");
     if (options.configure) options.configure(arkode_, state_.get());
   }
   ~Chooser() {
@@ -229,10 +229,10 @@ class Chooser {
 
 }  // namespace
 
-ArkodeSteps choose_steps(const ArkodeProblem& problem, const ArkodeMethod& method, double t0,
-                         double t1, const double* y0, std::span<const double> stops,
-                         const ArkodeOptions& options) {
-  if (method.rtol <= 0 && method.atol <= 0) {
+ArkodeSteps choose_steps(const ArkodeProblem& problem, const ArkodeMethod& method,
+                         const StepControl& control, double t0, double t1, const double* y0,
+                         std::span<const double> stops, const ArkodeOptions& options) {
+  if (!control.adaptive()) {
     throw InvalidArgument("ARKODE chooses steps by rtol and atol: give them to the method");
   }
   if (t0 == t1) return {.times = {t0}};
@@ -240,12 +240,12 @@ ArkodeSteps choose_steps(const ArkodeProblem& problem, const ArkodeMethod& metho
   ends.push_back(t1);
   std::sort(ends.begin(), ends.end());
   if (t1 < t0) std::reverse(ends.begin(), ends.end());
-  Chooser chooser(problem, method, t0, y0, options);
+  Chooser chooser(problem, method, control, t0, t1, y0, options);
   double last = t0;
   for (const double end : ends) {
     // Two observations nearer than rounding share an index, as on every grid.
     if (std::abs(end - last) <= 1e-14 * std::max(std::abs(end), std::abs(last))) continue;
-    chooser.run_to(end, options.max_steps);
+    chooser.run_to(end, control.max_steps);
     last = end;
   }
   return chooser.result();

@@ -1,31 +1,19 @@
 #include "costate/sundials/cvodes.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "costate/core/error.hpp"
 #include "costate/sundials/vector.hpp"
-#include "sundials/messages.hpp"
+#include "sundials/window_memory.hpp"
 
 namespace costate::sundials {
 
 namespace {
 
-class CvodesSolver final : public WindowSolver {
+class CvodesSolver final : public WindowMemory {
  public:
   CvodesSolver(const CvodesProblem& problem, double t0, Step window_steps)
-      : problem_(problem),
-        messages_(problem.context),
-        state_(clone(problem.y0)),
-        adjoint_(clone(problem.y0)),
-        integral_(make_vector(1, problem.context)),
-        parameter_gradient_(
-            make_vector(std::max<std::size_t>(problem.parameters, 1), problem.context)),
+      : WindowMemory(problem.context, problem.y0, problem.parameters),
+        problem_(problem),
         bytes_(packed_bytes(state_.get())) {
-    N_VScale(1, problem.y0, state_.get());
-    N_VConst(0, adjoint_.get());
     cvodes_ = checked(CVodeCreate(problem.method, problem.context), "CVodeCreate");
     try {
       listen(cvodes_);
@@ -47,14 +35,7 @@ class CvodesSolver final : public WindowSolver {
     }
   }
   ~CvodesSolver() override { CVodeFree(&cvodes_); }
-  CvodesSolver(const CvodesSolver&) = delete;
-  CvodesSolver& operator=(const CvodesSolver&) = delete;
 
-  [[nodiscard]] N_Vector state() const override { return state_.get(); }
-  [[nodiscard]] N_Vector adjoint() const override { return adjoint_.get(); }
-  [[nodiscard]] std::span<double> parameter_gradient() override {
-    return entries(parameter_gradient_.get()).first(problem_.parameters);
-  }
   [[nodiscard]] std::size_t state_bytes() const override { return bytes_; }
   void save(std::span<std::byte> out) const override { pack(state_.get(), out); }
   void load(std::span<const std::byte> in) override { unpack(state_.get(), in); }
@@ -76,10 +57,8 @@ class CvodesSolver final : public WindowSolver {
     int check_points = 0;
     const int flag = recorded_ ? CVodeF(cvodes_, stop, state_.get(), &t, CV_ONE_STEP, &check_points)
                                : CVode(cvodes_, stop, state_.get(), &t, CV_ONE_STEP);
-    if (flag < 0) fail(recorded_ ? "CVodeF" : "CVode", flag, t_);
-    if (check_points > 0) {
-      throw SundialsError("CVODES began a second check point inside a window", check_points);
-    }
+    go_on(flag, recorded_ ? "CVodeF" : "CVode", t_);
+    one_check_point(check_points, "CVODES");
     t_ = flag == CV_TSTOP_RETURN ? stop : t;
     return t_;
   }
@@ -92,10 +71,9 @@ class CvodesSolver final : public WindowSolver {
   }
 
   void reverse(double t_start) override {
-    // The last step may end next to the stop time by a rounding error; data end where it does.
     double end = t_;
     must(CVodeGetCurrentTime(cvodes_, &end), "CVodeGetCurrentTime");
-    if (std::abs(end - t_start) > std::abs(t_ - t_start)) end = t_;
+    end = end_of_data(end, t_start);
     const bool quadrature = problem_.parameters > 0;
     if (!begun_) {
       begin_adjoint(end);
@@ -105,7 +83,7 @@ class CvodesSolver final : public WindowSolver {
         must(CVodeQuadReInitB(cvodes_, which_, parameter_gradient_.get()), "CVodeQuadReInitB");
       }
     }
-    if (const int flag = CVodeB(cvodes_, t_start, CV_NORMAL); flag < 0) fail("CVodeB", flag, end);
+    go_on(CVodeB(cvodes_, t_start, CV_NORMAL), "CVodeB", end);
     double t = 0;
     must(CVodeGetB(cvodes_, which_, &t, adjoint_.get()), "CVodeGetB");
     if (quadrature) {
@@ -114,26 +92,12 @@ class CvodesSolver final : public WindowSolver {
   }
 
  private:
-  static Vector clone(N_Vector v) { return Vector(checked(N_VClone(v), "N_VClone")); }
-
   void listen(void* memory) {
 #if SUNDIALS_VERSION_MAJOR < 7
     must(CVodeSetErrHandlerFn(memory, Messages::handle, &messages_), "CVodeSetErrHandlerFn");
 #else
     static_cast<void>(memory);
 #endif
-  }
-
-  void must(int flag, const char* function) const {
-    if (flag >= 0) return;
-    throw SundialsError(
-        std::string(function) + " failed with code " + std::to_string(flag) + messages_.last(),
-        flag);
-  }
-  [[noreturn]] void fail(const char* function, int flag, double t) const {
-    throw IntegrationError(std::string(function) + " gave up near t = " + std::to_string(t) +
-                               " with code " + std::to_string(flag) + messages_.last(),
-                           unknown, t);
   }
 
   void begin_adjoint(double end) {
@@ -158,17 +122,8 @@ class CvodesSolver final : public WindowSolver {
   }
 
   CvodesProblem problem_;
-  Messages messages_;
-  Vector state_;
-  Vector adjoint_;
-  Vector integral_;
-  Vector parameter_gradient_;
   std::size_t bytes_;
   void* cvodes_ = nullptr;
-  int which_ = 0;
-  bool begun_ = false;
-  bool recorded_ = false;
-  double t_ = 0;
 };
 
 }  // namespace

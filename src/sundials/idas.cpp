@@ -1,35 +1,25 @@
 #include "costate/sundials/idas.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
-#include <vector>
 
 #include "costate/core/error.hpp"
 #include "costate/sundials/vector.hpp"
-#include "sundials/messages.hpp"
+#include "sundials/window_memory.hpp"
 
 namespace costate::sundials {
 
 namespace {
 
-class IdasSolver final : public WindowSolver {
+class IdasSolver final : public WindowMemory {
  public:
   IdasSolver(const IdasProblem& problem, double t0, Step window_steps)
-      : problem_(problem),
-        messages_(problem.context),
-        state_(clone(problem.y0)),
+      : WindowMemory(problem.context, problem.y0, problem.parameters),
+        problem_(problem),
         slope_(clone(problem.y0)),
-        adjoint_(clone(problem.y0)),
         adjoint_slope_(clone(problem.y0)),
         differential_(clone(problem.y0)),
-        integral_(make_vector(1, problem.context)),
-        parameter_gradient_(
-            make_vector(std::max<std::size_t>(problem.parameters, 1), problem.context)),
         bytes_(packed_bytes(state_.get())) {
-    N_VScale(1, problem.y0, state_.get());
     N_VScale(1, problem.yp0, slope_.get());
-    N_VConst(0, adjoint_.get());
     if (problem.differential != nullptr) {
       N_VScale(1, problem.differential, differential_.get());
     } else {
@@ -56,14 +46,7 @@ class IdasSolver final : public WindowSolver {
     }
   }
   ~IdasSolver() override { IDAFree(&idas_); }
-  IdasSolver(const IdasSolver&) = delete;
-  IdasSolver& operator=(const IdasSolver&) = delete;
 
-  [[nodiscard]] N_Vector state() const override { return state_.get(); }
-  [[nodiscard]] N_Vector adjoint() const override { return adjoint_.get(); }
-  [[nodiscard]] std::span<double> parameter_gradient() override {
-    return entries(parameter_gradient_.get()).first(problem_.parameters);
-  }
   [[nodiscard]] std::size_t state_bytes() const override { return 2 * bytes_; }
   void save(std::span<std::byte> out) const override {
     pack(state_.get(), out.first(bytes_));
@@ -93,19 +76,15 @@ class IdasSolver final : public WindowSolver {
         recorded_
             ? IDASolveF(idas_, stop, &t, state_.get(), slope_.get(), IDA_ONE_STEP, &check_points)
             : IDASolve(idas_, stop, &t, state_.get(), slope_.get(), IDA_ONE_STEP);
-    if (flag < 0) fail(recorded_ ? "IDASolveF" : "IDASolve", flag, t_);
-    if (check_points > 0) {
-      throw SundialsError("IDAS began a second check point inside a window", check_points);
-    }
+    go_on(flag, recorded_ ? "IDASolveF" : "IDASolve", t_);
+    one_check_point(check_points, "IDAS");
     t_ = flag == IDA_TSTOP_RETURN ? stop : t;
     return t_;
   }
 
   void after_jump(double t, double t_next) override {
     must(IDAReInit(idas_, t, state_.get(), slope_.get()), "IDAReInit");
-    if (const int flag = IDACalcIC(idas_, IDA_YA_YDP_INIT, t_next); flag < 0) {
-      fail("IDACalcIC", flag, t);
-    }
+    go_on(IDACalcIC(idas_, IDA_YA_YDP_INIT, t_next), "IDACalcIC", t);
     must(IDAGetConsistentIC(idas_, state_.get(), slope_.get()), "IDAGetConsistentIC");
   }
 
@@ -117,13 +96,11 @@ class IdasSolver final : public WindowSolver {
   }
 
   void reverse(double t_start) override {
-    // The last step may end next to the stop time by a rounding error; data end where it does.
     double end = t_;
     must(IDAGetCurrentTime(idas_, &end), "IDAGetCurrentTime");
-    if (std::abs(end - t_start) > std::abs(t_ - t_start)) end = t_;
+    end = end_of_data(end, t_start);
     const bool quadrature = problem_.parameters > 0;
-    // Both are functions of the adjoint's differential entries, whatever was there before.
-    N_VProd(adjoint_.get(), differential_.get(), adjoint_.get());
+    refuse_algebraic_seeds(end);
     N_VConst(0, adjoint_slope_.get());
     if (!begun_) {
       begin_adjoint(end);
@@ -133,22 +110,18 @@ class IdasSolver final : public WindowSolver {
         must(IDAQuadReInitB(idas_, which_, parameter_gradient_.get()), "IDAQuadReInitB");
       }
     }
-    if (const int flag = IDACalcICB(idas_, which_, t_start, state_.get(), slope_.get()); flag < 0) {
-      fail("IDACalcICB", flag, end);
-    }
-    if (const int flag = IDASolveB(idas_, t_start, IDA_NORMAL); flag < 0) {
-      fail("IDASolveB", flag, end);
-    }
+    go_on(IDACalcICB(idas_, which_, t_start, state_.get(), slope_.get()), "IDACalcICB", end);
+    go_on(IDASolveB(idas_, t_start, IDA_NORMAL), "IDASolveB", end);
     double t = 0;
     must(IDAGetB(idas_, which_, &t, adjoint_.get(), adjoint_slope_.get()), "IDAGetB");
+    // The algebraic ones follow from the others, at the end of each window anew.
+    N_VProd(adjoint_.get(), differential_.get(), adjoint_.get());
     if (quadrature) {
       must(IDAGetQuadB(idas_, which_, &t, parameter_gradient_.get()), "IDAGetQuadB");
     }
   }
 
  private:
-  static Vector clone(N_Vector v) { return Vector(checked(N_VClone(v), "N_VClone")); }
-
   void listen(void* memory) {
 #if SUNDIALS_VERSION_MAJOR < 7
     must(IDASetErrHandlerFn(memory, Messages::handle, &messages_), "IDASetErrHandlerFn");
@@ -157,16 +130,14 @@ class IdasSolver final : public WindowSolver {
 #endif
   }
 
-  void must(int flag, const char* function) const {
-    if (flag >= 0) return;
-    throw SundialsError(
-        std::string(function) + " failed with code " + std::to_string(flag) + messages_.last(),
-        flag);
-  }
-  [[noreturn]] void fail(const char* function, int flag, double t) const {
-    throw IntegrationError(std::string(function) + " gave up near t = " + std::to_string(t) +
-                               " with code " + std::to_string(flag) + messages_.last(),
-                           unknown, t);
+  // An objective of algebraic entries at a moment has no adjoint of this form.
+  void refuse_algebraic_seeds(double t) {
+    N_VProd(adjoint_.get(), differential_.get(), adjoint_slope_.get());
+    N_VLinearSum(1, adjoint_.get(), -1, adjoint_slope_.get(), adjoint_slope_.get());
+    if (N_VMaxNorm(adjoint_slope_.get()) == 0) return;
+    throw InvalidArgument("IDAS: a gradient or an adjoint of a jump at t = " + std::to_string(t) +
+                          " has written to an algebraic entry; observations, jumps and the "
+                          "terminal part act on differential entries");
   }
 
   void begin_adjoint(double end) {
@@ -194,20 +165,11 @@ class IdasSolver final : public WindowSolver {
   }
 
   IdasProblem problem_;
-  Messages messages_;
-  Vector state_;
   Vector slope_;
-  Vector adjoint_;
   Vector adjoint_slope_;
   Vector differential_;
-  Vector integral_;
-  Vector parameter_gradient_;
   std::size_t bytes_;
   void* idas_ = nullptr;
-  int which_ = 0;
-  bool begun_ = false;
-  bool recorded_ = false;
-  double t_ = 0;
 };
 
 }  // namespace

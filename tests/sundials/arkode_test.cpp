@@ -140,6 +140,11 @@ TEST_CASE("ARKODE's steps land on the observations, in both directions of time")
       {.t0 = 0.1, .t1 = 0, .y0 = One(std::cos(0.1)), .p = One(0.)});
   CHECK(std::abs(back.value - 1) < 1e-5);
   CHECK(std::abs(back.dy0[0] / std::exp(5.) - 1) < 1e-5);
+  // The size of the first step has no sign.
+  const auto first = arkode::arkode_steps(
+      problem, costate::Dopri5{.rtol = 1e-8, .atol = 1e-10, .first_step = 1e-5}, last_value(),
+      {.t0 = 0.1, .t1 = 0, .y0 = One(std::cos(0.1)), .p = One(0.)});
+  CHECK(std::abs(first.times[1] - (0.1 - 1e-5)) < 1e-15);
 }
 
 TEST_CASE("What goes wrong with ARKODE's steps is said by step and time") {
@@ -150,8 +155,8 @@ TEST_CASE("What goes wrong with ARKODE's steps is said by step and time") {
   CHECK_THROWS_AS(arkode::arkode_steps(problem, costate::Esdirk43{.steps = 10}, objective, run),
                   costate::InvalidArgument);
   try {
-    arkode::arkode_steps(problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-12}, objective, run,
-                         {.max_steps = 5});
+    arkode::arkode_steps(problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-12, .max_steps = 5},
+                         objective, run);
     FAIL("no error");
   } catch (const costate::IntegrationError& error) {
     CHECK(error.step == 5);
@@ -198,10 +203,10 @@ TEST_CASE("The user's settings reach ARKODE") {
       .t0 = 0, .t1 = 40, .y0 = robertson::initial(), .p = robertson::rates()};
   bool called = false;
   const auto steps =
-      arkode::arkode_steps(problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-12}, objective, run,
-                           {.max_step = 1, .configure = [&](void* arkode, N_Vector like) {
-                              called = arkode != nullptr && N_VGetLength(like) == 3;
-                            }});
+      arkode::arkode_steps(problem, costate::Esdirk43{.rtol = 1e-6, .atol = 1e-12, .max_step = 1},
+                           objective, run, {.configure = [&](void* arkode, N_Vector like) {
+                             called = arkode != nullptr && N_VGetLength(like) == 3;
+                           }});
   CHECK(called);
   for (std::size_t i = 1; i < steps.times.size(); ++i) {
     CHECK(steps.times[i] - steps.times[i - 1] <= 1 + 1e-12);

@@ -73,7 +73,8 @@ struct Result {
 };
 
 Result robertson(double t1, Step window_steps, costate::Bytes memory, double kick = 0,
-                 std::array<double, 3> rates = {0.04, 1e4, 3e7}) {
+                 std::array<double, 3> rates = {0.04, 1e4, 3e7},
+                 const costate::sundials::Terminal& terminal = {}) {
   const Context context;
   Rates data{rates};
   std::vector<double> y0 = {1, 0, 0};
@@ -121,7 +122,7 @@ Result robertson(double t1, Step window_steps, costate::Bytes memory, double kic
                                    std::span<double>) { at(y_bar)[0] *= 1 - kick; }};
   }
   WindowStepper stepper(costate::sundials::idas_solver(problem, 0, window_steps), 0, t1,
-                        window_steps, borders, {});
+                        window_steps, borders, terminal);
   const auto report = costate::sweep(stepper, {.budget = {.memory = memory}});
   Result out;
   out.value = stepper.value();
@@ -181,6 +182,17 @@ TEST_CASE("A jump of a constrained system", "[oracle]") {
     INFO(i);
     CHECK(std::abs((above - below) / (2 * e) / result.dp[i] - 1) < 1e-4);
   }
+}
+
+TEST_CASE("An objective of an algebraic entry at a moment is refused, not forgotten") {
+  const auto of_entry = [](std::size_t i) {
+    return costate::sundials::Terminal{
+        .value = [=](N_Vector v) { return at(v)[i]; },
+        .gradient = [=](N_Vector, N_Vector y_bar, std::span<double>) { at(y_bar)[i] += 1; }};
+  };
+  CHECK_THROWS_AS(robertson(4, 60, plenty, 0, {0.04, 1e4, 3e7}, of_entry(2)),
+                  costate::InvalidArgument);
+  CHECK_NOTHROW(robertson(4, 60, plenty, 0, {0.04, 1e4, 3e7}, of_entry(0)));
 }
 
 TEST_CASE("What is wrong with a problem for IDAS is refused") {

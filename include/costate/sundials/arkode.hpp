@@ -28,12 +28,9 @@
 
 namespace costate::sundials {
 
-/// How ARKODE chooses steps, besides the tolerances of the method.
+/// How ARKODE chooses steps, besides what the method says: `rtol`, `atol`, `first_step`, `max_step`
+/// and `max_steps`. The controller is ARKODE's, so the method's other options have no effect.
 struct ArkodeOptions {
-  double first_step = 0;        ///< size of the first trial step; 0: ARKODE's estimate
-  double max_step = 0;          ///< largest step size; 0: the whole interval
-  Step max_steps = 10'000'000;  ///< accepted steps before `IntegrationError`
-
   /// Called last before the first step, with the memory of ARKStep and a vector to be cloned: for a
   /// linear solver of one's own, weights, a controller. All that it sets is the step choice; the
   /// accepted steps are then costate's.
@@ -74,13 +71,11 @@ struct ArkodeMethod {
   ArkodeTable implicit_table = {};
   int order = 0;
   int embedded_order = 0;
-  double rtol = 0;
-  double atol = 0;
 };
 
-ArkodeSteps choose_steps(const ArkodeProblem& problem, const ArkodeMethod& method, double t0,
-                         double t1, const double* y0, std::span<const double> stops,
-                         const ArkodeOptions& options);
+ArkodeSteps choose_steps(const ArkodeProblem& problem, const ArkodeMethod& method,
+                         const StepControl& control, double t0, double t1, const double* y0,
+                         std::span<const double> stops, const ArkodeOptions& options);
 
 template <std::size_t S>
 ArkodeTable table(const std::array<std::array<double, S>, S>& a, const std::array<double, S>& b,
@@ -99,12 +94,9 @@ concept IsImex = requires {
 };
 
 template <class Method>
-ArkodeMethod coefficients(const Method& method) {
+ArkodeMethod coefficients() {
   constexpr const auto& T = Method::tableau;
-  ArkodeMethod out{.order = T.order,
-                   .embedded_order = T.embedded_order,
-                   .rtol = method.rtol,
-                   .atol = method.atol};
+  ArkodeMethod out{.order = T.order, .embedded_order = T.embedded_order};
   if constexpr (IsImex<Method>) {
     out.implicit_table = table(T.a, T.b, T.c, T.b_hat);
     out.explicit_table = table(T.a_explicit, T.b_explicit, T.c, T.b_hat);
@@ -156,7 +148,7 @@ void add_solver(ArkodeProblem& problem, const F& f, const typename F::Parameters
 /// times that the objective observes.
 ///
 /// @param method  explicit, diagonally implicit or IMEX, with an embedded solution and tolerances
-/// @throws InvalidArgument   if the method has no tolerances, or others than `rtol` and `atol`
+/// @throws InvalidArgument   if the method has no tolerances
 /// @throws IntegrationError  if ARKODE cannot go on: names the step, the time and ARKODE's reason
 /// @throws SundialsError     if `configure` left ARKODE unusable
 template <Problem F, class Method, class O>
@@ -172,7 +164,8 @@ ArkodeSteps arkode_steps(const F& problem, const Method& method, const O& object
   static_assert(!HasMass<F>, "problems with a mass matrix are not passed to ARKODE");
   std::span<const double> stops;
   if constexpr (Observes<O>) stops = objective.observation_times();
-  check(method.control(), run.t0, run.t1, stops);
+  const StepControl control = method.control();
+  check(control, run.t0, run.t1, stops);
   detail::ArkodeProblem erased{.size = static_cast<std::size_t>(run.y0.size())};
   if constexpr (detail::IsImex<Method>) {
     erased.explicit_rhs = detail::through_arrays(problem.nonstiff(), run.p, erased.size);
@@ -184,8 +177,8 @@ ArkodeSteps arkode_steps(const F& problem, const Method& method, const O& object
     erased.implicit_rhs = detail::through_arrays(problem, run.p, erased.size);
     detail::add_solver(erased, problem, run.p);
   }
-  return detail::choose_steps(erased, detail::coefficients(method), run.t0, run.t1, run.y0.data(),
-                              stops, options);
+  return detail::choose_steps(erased, detail::coefficients<Method>(), control, run.t0, run.t1,
+                              run.y0.data(), stops, options);
 }
 
 /// `costate::value_and_gradient` on the steps that ARKODE takes.

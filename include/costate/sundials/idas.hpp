@@ -16,7 +16,9 @@ namespace costate::sundials {
 
 /// A program of IDAS' adjoint, in the pieces that its users have already. The residual is of the
 /// form y_d' - f(t, y, p) in its differential equations, and of index 1; so ∂J/∂y_d is the
-/// adjoint λ_d. Observations, jumps and the terminal part act on differential entries.
+/// adjoint λ_d, and the other entries of the adjoint are zero at the starts of windows.
+/// Observations, jumps and the terminal part act on differential entries; `InvalidArgument` if
+/// their gradients write to others.
 struct IdasProblem {
   SUNContext context = nullptr;
   N_Vector y0 = nullptr;            ///< consistent; of any kind that can be packed; cloned
