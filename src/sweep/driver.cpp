@@ -354,10 +354,9 @@ bool Driver::keep_singly(Step from, Step to, Slot slot) {
   return true;
 }
 
-// Whether x_at is live or can be had: from the live tape of the step before, or, if that step is
-// recorded, by running it.
-bool Driver::make_live(Step at) {
-  if (at == live_) return true;
+// Whether x_at, which is not live, can be had: from the live tape of the step before, or, if that
+// step is recorded, by running it.
+bool Driver::revive(Step at) {
   if (taped_ != unknown && at == taped_ + 1 && stepper_.tape_has_next()) {
     meter_.start(0);
     stepper_.load_tape(taped_, tape_);
@@ -570,7 +569,7 @@ void Driver::load_tape(Step at, Slot slot) {
 
 void Driver::load(Step at, Slot slot) {
   const Place where = place(slot);
-  if (where.tier == &memory_ && memory_.holds_tape(where.slot)) return load_tape(at, where.slot);
+  if (holds_tape(where)) return load_tape(at, where.slot);
   taped_ = unknown;
   const auto begun = disk_begin(*where.tier);
   meter_.start(0);
@@ -597,7 +596,7 @@ void Driver::drop(Slot slot) {
       meter_.stop(Meter::guard);
     }
   }
-  if (where.tier == &memory_ && memory_.holds_tape(where.slot)) {
+  if (holds_tape(where)) {
     if (memory_.peek(where.slot).data() == tape_.data()) tape_dropped_ = true;
     return memory_.drop_tape(where.slot, layout_.tape_slots);
   }

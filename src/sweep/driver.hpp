@@ -64,7 +64,8 @@ class Driver {
   void load_tape(Step at, Slot slot);
 
   // Their parts.
-  bool make_live(Step at);
+  bool make_live(Step at) { return at == live_ || revive(at); }
+  bool revive(Step at);
   Step run_steps(Step from, Step to, Pass pass);
   bool keep_rows(Tier& tier, Step from, Step to, Slot slot);
   bool keep_singly(Step from, Step to, Slot slot);
@@ -95,6 +96,9 @@ class Driver {
     Slot left;  // slots of the tier from here on
   };
   Place place(Slot slot);
+  [[nodiscard]] bool holds_tape(const Place& where) const noexcept {
+    return layout_.tape_slots > 0 && where.tier == &memory_ && memory_.holds_tape(where.slot);
+  }
   [[nodiscard]] Slot disk_start(std::size_t i) const;
   [[nodiscard]] Meter::Clock::time_point disk_begin(const Tier& tier) const;
   void disk_end(const Tier& tier, Meter::Clock::time_point begun);
