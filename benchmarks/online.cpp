@@ -1,12 +1,15 @@
 // How far online schedules are from knowing the number of steps: worst and mean ratio of advances
 // over all n up to 100000 and writes per step, one tier; the same with right and wrong guesses of
-// n; ratio of costs to the hierarchical plan over n up to 3000, memory and disk. Whole numbers are
-// counted, so the figures have no noise.
+// n; ratio of costs to the hierarchical plan over n up to 3000, memory and disk, without and with
+// guesses. Whole numbers are counted, so the figures have no noise.
+//
+// Usage: online [plain | guess | tiered | tiered-guess | times]      one part of it; else all
 
 #include "costate/schedule/online.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -223,6 +226,32 @@ void two_tiers(Slot memory, Slot disk, double cost) {
   std::fflush(stdout);
 }
 
+// Guesses; ratios at the guess, within 10 % of it, from half to twice of it, and for shorter runs.
+void two_tiers_with_guess(Slot memory, Slot disk, double cost) {
+  Costs costs;
+  costs.tiers = {{.name = "memory", .slots = memory},
+                 {.name = "disk", .slots = disk, .write = cost, .read = cost}};
+  const std::vector<double> least = offline(memory, disk, cost, 3000);
+  double right = 1;
+  double near = 1;
+  double half = 1;
+  double shorter = 1;
+  for (const Step guess : {60, 200, 600, 1500}) {
+    FirstPass pass(online_tiered(costs, {.guess = guess}));
+    for (Step n = 2; n <= 2 * guess; n += n < 100 || n == guess - 1 || n == guess ? 1 : 7) {
+      if (n < guess && n + 7 > guess) n = guess;
+      const double ratio = cost_of(pass.end_at(n), costs) / least[static_cast<std::size_t>(n)];
+      if (n == guess) right = std::max(right, ratio);
+      double& most = 10 * std::abs(n - guess) <= guess ? near : 2 * n >= guess ? half : shorter;
+      most = std::max(most, ratio);
+    }
+  }
+  std::printf("%6lld %9s %6.1f %9.4f %9.3f %9.3f %9.3f\n", static_cast<long long>(memory),
+              disk == unbounded ? "unbounded" : std::to_string(disk).c_str(), cost, right, near,
+              half, shorter);
+  std::fflush(stdout);
+}
+
 class Empty final : public Generator {
  public:
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
@@ -268,14 +297,20 @@ void times() {
               pass_time(online_tiered(costs), 10'000));
 }
 
-void run() {
+void plain() {
   std::printf("rule             slots     worst      at n      mean writes/step\n");
   for (const OnlineRule rule : {OnlineRule::few_writes, OnlineRule::fewest_advances}) {
     for (const Slot slots : {2, 4, 8, 16, 32, 64}) without_guess(slots, rule);
   }
+}
+
+void guess() {
   std::printf("\nwith a guess; near: n within 10 %%; worst: n up to 2 guess + 50\n");
   std::printf("slots   guesses     right      near     worst  at guess      mean   choosing/ms\n");
   for (const Slot slots : {2, 3, 4, 6, 8, 16, 32, 64}) with_guess(slots);
+}
+
+void tiered() {
   std::printf("\nmemory      disk    w=r     worst      mean\n");
   for (const Slot memory : {2, 3, 4, 8}) {
     for (const Slot disk : {Slot{4}, Slot{16}, Slot{64}, unbounded}) {
@@ -284,11 +319,28 @@ void run() {
   }
 }
 
+void tiered_guess() {
+  std::printf("\nwith a guess: at it, within 10 %%, from half to twice of it, shorter\n");
+  std::printf("memory      disk    w=r     right      near      half   shorter\n");
+  for (const Slot memory : {2, 4, 8}) {
+    for (const Slot disk : {Slot{4}, Slot{16}, unbounded}) {
+      for (const double cost : {1.0, 5.0}) two_tiers_with_guess(memory, disk, cost);
+    }
+  }
+}
+
 }  // namespace
 
-int main() try {
-  run();
-  times();
+int main(int argc, char** argv) try {
+  const std::string part = argc > 1 ? argv[1] : "";
+  const std::pair<const char*, void (*)()> parts[] = {{"plain", plain},
+                                                      {"guess", guess},
+                                                      {"tiered", tiered},
+                                                      {"tiered-guess", tiered_guess},
+                                                      {"times", times}};
+  for (const auto& [name, print] : parts) {
+    if (part.empty() || part == name) print();
+  }
   return EXIT_SUCCESS;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "online: %s\n", error.what());

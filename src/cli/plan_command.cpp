@@ -116,12 +116,11 @@ void check_online(const std::string& schedule) {
 
 void check_guess(const PlanOptions& options) {
   if (!options.online) throw InvalidArgument("--guess needs --online");
-  const bool other = options.schedule != "auto" && options.schedule != "online";
+  const bool disk = !options.disk_slots.empty() || !options.disk.empty();
+  const std::string taker = disk ? "online-tiered" : "online";
+  const bool other = options.schedule != "auto" && options.schedule != taker;
   if (other || options.compare || options.frontier) {
-    throw InvalidArgument("--guess is for the schedule online alone");
-  }
-  if (!options.disk_slots.empty() || !options.disk.empty()) {
-    throw InvalidArgument("--guess is for memory alone: leave out --disk-slots and --disk");
+    throw InvalidArgument("--guess is for the schedule " + taker + " alone");
   }
 }
 

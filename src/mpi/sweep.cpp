@@ -49,6 +49,7 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options, Ranks& rank
     agreed.identity +=
         ", rank " + std::to_string(ranks.rank()) + " of " + std::to_string(ranks.size());
     agreed.guard = most_of(ranks, options.guard);
+    agreed.expected_steps = ranks.most(options.expected_steps);
     agreed.progress_interval = most_of(ranks, options.progress_interval);
     agreed.disk_costs = most_of(ranks, options.disk_costs);
     MeetingStepper meeting(stepper, ranks);

@@ -98,6 +98,12 @@ class Online final : public Generator {
 
 }  // namespace
 
+void check_guess(Step guess) {
+  if (guess < 0 && guess != unknown) {
+    throw InvalidArgument("the guess of the number of steps is negative: " + std::to_string(guess));
+  }
+}
+
 Schedule online(Slot slots, OnlineRule rule) {
   return online(std::vector<TierSlots>{{"memory", slots}}, rule);
 }
@@ -116,9 +122,7 @@ Schedule online(std::vector<TierSlots> tiers, OnlineRule rule, Step guess) {
   if (slots < 1) {
     throw InvalidArgument("an online schedule needs at least 1 slot, not " + std::to_string(slots));
   }
-  if (guess < 0 && guess != unknown) {
-    throw InvalidArgument("the guess of the number of steps is negative: " + std::to_string(guess));
-  }
+  check_guess(guess);
   return {"online", unknown, tiers, std::make_unique<Online>(tiers, slots, rule, guess)};
 }
 

@@ -11,9 +11,11 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/online.hpp"
 #include "online_set.hpp"
+#include "pinned.hpp"
 #include "replanner.hpp"
 #include "set_reversal.hpp"
 #include "tiered_set.hpp"
+#include "tiered_tuning.hpp"
 
 namespace costate {
 namespace {
@@ -27,12 +29,14 @@ constexpr Step most_waiting = 4096;  // steps that are looked ahead for one adva
 class OnlineTiered final : public Generator {
  public:
   // Costs in steps.
-  OnlineTiered(std::vector<TierLevel> levels, Step every)
+  OnlineTiered(std::vector<TierLevel> levels, const OnlineTieredOptions& options)
       : levels_(std::move(levels)),
         memory_(levels_[0].slots),
-        stride_(std::max<Step>(every, memory_ / few)),
-        tune_(every == 1 && memory_ <= tried),
-        tuning_(std::make_shared<Tuning>()),
+        stride_(std::max<Step>(options.every, memory_ / few)),
+        tune_(options.every == 1 && memory_ <= tried),
+        guess_(options.guess),
+        prepared_(std::make_shared<Prepared>()),
+        dense_(memory_),
         next_disk_slot_(memory_) {}
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
     return std::make_unique<OnlineTiered>(*this);
@@ -73,12 +77,21 @@ class OnlineTiered final : public Generator {
   }
 
  private:
-  // Done once for all copies.
-  struct Tuning {
-    std::once_flag once;
+  // Done once for all copies, when it is needed.
+  struct Prepared {
+    std::once_flag costs_once;
     std::optional<GapCosts> costs;
+    Guess guess;
+    std::once_flag weights_once;
     TieredWeights weights;
   };
+  const Prepared& prepared() {
+    std::call_once(prepared_->costs_once, [&] {
+      GapCosts& costs = prepared_->costs.emplace(levels_);
+      if (guess_ > memory_ + 1) prepared_->guess = {guess_, costs.best_set(guess_)};
+    });
+    return *prepared_;
+  }
   enum class Stage : unsigned char { start, dense, first_level, later, reversing };
 
   void emit(Kind kind, Step from = 0, Step to = 0, Slot slot = 0) {
@@ -87,11 +100,11 @@ class OnlineTiered final : public Generator {
 
   // What is stored when the run has ended; the steps [0, end) remain.
   void keep(SetReversal::Start& start, SlotPool& pool, Step end) {
-    const std::vector<Kept>& states = set_.front().states();
+    const std::vector<Kept> kept = set_.front().best_kept(start.steps, end);
+    std::size_t next = 0;
     Step longest = 2;
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const Kept& each = states[i];
-      const bool useless = each.at >= end;
+    for (const Kept& each : set_.front().states()) {
+      const bool useless = next == kept.size() || kept[next].at != each.at;
       for (const Slot slot : {each.memory, each.disk}) {
         if (slot == unknown) continue;
         pool.claim(slot);
@@ -99,8 +112,9 @@ class OnlineTiered final : public Generator {
         if (useless || copy) start.drops.push_back(slot);
       }
       if (useless) continue;
+      ++next;
       start.kept.push_back({each.at, each.at + 1, each.in_memory() ? each.memory : each.disk});
-      const Step above = i + 1 < states.size() ? std::min(end, states[i + 1].at) : end;
+      const Step above = next < kept.size() ? kept[next].at : end;
       if (!each.in_memory()) longest = std::max(longest, above - each.at);
     }
     start.rule = set_.front().costs().rule(longest);
@@ -112,15 +126,25 @@ class OnlineTiered final : public Generator {
     switch (stage_) {
       case Stage::start:
         stage_ = Stage::dense;
-        live_ = memory_;
-        return emit(Kind::keep, 0, memory_, 0);
+        if (guess_ > memory_ + 1) {
+          pins_ = prepared().guess.pins;
+          // A state moves to disk while the live one takes the place of another, which must be
+          // one that is not wanted, or a free slot.
+          const bool all_wanted = static_cast<Slot>(pins_.size()) >= memory_ &&
+                                  pins_[static_cast<std::size_t>(memory_ - 1)].at == memory_ - 1;
+          if (all_wanted && pins_[0].tier == 1) --dense_;
+        }
+        live_ = dense_;
+        return emit(Kind::keep, 0, dense_, 0);
       case Stage::dense:
-        if (memory_ > few) {
+        if (memory_ > few && next_pin(0) >= memory_) {
           stage_ = Stage::first_level;
+          first_level_end_ = std::min(beta(memory_, 2), next_pin(memory_ - 1));
           first_.emplace_back(memory_, OnlineRule::fewest_advances);
         } else {
           std::vector<Stored> states;
-          for (Slot i = 0; i < memory_; ++i) states.push_back({i, i});
+          for (Slot i = 0; i < dense_; ++i) states.push_back({i, i});
+          for (Slot i = dense_; i < memory_; ++i) free_in_memory_.push_back(i);
           begin_set(states);
         }
         break;
@@ -128,28 +152,38 @@ class OnlineTiered final : public Generator {
         break;
     }
     if (stage_ == Stage::first_level) {
-      if (live_ < beta(memory_, 2)) return go_on_in_memory();
+      if (live_ < first_level_end_) return go_on_in_memory();
       begin_set(first_.front().stored());
       first_.clear();
     }
+    // A run of the guessed length needs no tuning.
+    if (tune_ && (pins_.empty() || live_ > guess_)) {
+      std::call_once(prepared_->weights_once,
+                     [&] { prepared_->weights = tuned(*prepared_->costs); });
+      set_.front().use(prepared_->weights);
+      next_ = set_.front().decide(live_);
+      tune_ = false;
+    }
     act();
     const Step from = live_;
-    live_ += stride_;
-    while (live_ - from < most_waiting) {
+    do {
+      live_ = std::min(live_ + stride_, next_pin(live_));
       next_ = set_.front().decide(live_);
-      if (!next_.idle()) break;
-      live_ += stride_;
-    }
-    planned_ = live_ - from < most_waiting;
+    } while (next_.idle() && live_ - from < most_waiting);
     emit(Kind::advance, from, live_);
   }
 
+  // The first index beyond this one that the plan for the guess keeps.
+  [[nodiscard]] Step next_pin(Step at) const {
+    const auto pin = std::upper_bound(pins_.begin(), pins_.end(), at,
+                                      [](Step index, const Pin& each) { return index < each.at; });
+    return pin != pins_.end() ? pin->at : saturated;
+  }
+
   void begin_set(const std::vector<Stored>& states) {
-    std::call_once(tuning_->once, [&] {
-      GapCosts& costs = tuning_->costs.emplace(levels_);
-      if (tune_) tuning_->weights = tuned(costs);
-    });
-    set_.emplace_back(*tuning_->costs, tuning_->weights, states);
+    const Prepared& ready = prepared();
+    set_.emplace_back(*ready.costs, TieredWeights{}, states, ready.guess);
+    next_ = set_.front().decide(live_);
     stage_ = Stage::later;
   }
 
@@ -161,15 +195,13 @@ class OnlineTiered final : public Generator {
       emit(Kind::save, live_, 0, slot);
     }
     const Step from = live_;
-    live_ = std::min(set.next_event(live_), beta(memory_, 2));
+    live_ = std::min(set.next_event(live_), first_level_end_);
     emit(Kind::advance, from, live_);
   }
 
   // Does what is best at the live state.
   void act() {
     TieredSet& set = set_.front();
-    if (!planned_) next_ = set.decide(live_);
-    planned_ = false;
     for (;;) {
       const TieredMove move = next_;
       obey(move);
@@ -202,7 +234,10 @@ class OnlineTiered final : public Generator {
   void obey(const TieredMove& move) {
     const std::vector<Kept>& states = set_.front().states();
     TieredSet::Slots slots;
-    if (move.lost != 0) give_up(states[move.lost]);
+    if (move.lost != 0) {
+      const Kept& lost = states[move.lost];
+      lost.on_disk() ? free(lost.memory) : give_up(lost);
+    }
     if (move.lost_on_disk != 0) give_up(states[move.lost_on_disk]);
     bool saved = false;
     const auto save_in_memory = [&] {
@@ -221,7 +256,7 @@ class OnlineTiered final : public Generator {
         if (move.back == TieredMove::stays) save_in_memory();
         emit(Kind::load, moved.at, 0, moved.memory);
         emit(Kind::save, moved.at, 0, slots.moved);
-        free(moved.memory);
+        if (!move.copies) free(moved.memory);
         if (waiting != unknown) {
           emit(Kind::load, live_, 0, waiting);
           free(waiting);
@@ -246,14 +281,17 @@ class OnlineTiered final : public Generator {
   std::vector<TierLevel> levels_;
   Slot memory_;
   Step stride_;  // at how many steps something may be done
-  bool tune_;    // it is worth the time
-  std::shared_ptr<Tuning> tuning_;
+  bool tune_;    // before the next decision:    // it is worth the time
+  Step guess_;   // of the number of steps, or unknown
+  std::shared_ptr<Prepared> prepared_;
+  std::vector<Pin> pins_;  // of the guess
+  Slot dense_;             // states that are kept before anything is decided
   Stage stage_ = Stage::start;
   Step live_ = 0;
+  Step first_level_end_ = 0;
   std::vector<OnlineSet> first_;  // of at most one element, as the next
   std::vector<TieredSet> set_;
-  TieredMove next_;       // at the live state
-  bool planned_ = false;  // it is known
+  TieredMove next_;  // at the live state
   std::vector<Slot> free_in_memory_;
   std::vector<Slot> free_on_disk_;
   Slot next_disk_slot_;
@@ -264,24 +302,27 @@ class OnlineTiered final : public Generator {
 
 }  // namespace
 
-Schedule online_tiered(const Costs& costs, Step every) {
+Schedule online_tiered(const Costs& costs, const OnlineTieredOptions& options) {
   check(costs, static_cast<Step>(costs.weights.size()));
   const std::vector<TierSlots> tiers = rooms(costs);
   if (tiers.size() != 2) {
     throw InvalidArgument("online_tiered() is for two tiers, not " + std::to_string(tiers.size()));
   }
-  if (every < 1) {
+  if (options.every < 1) {
     throw InvalidArgument("online_tiered() decides at every n-th step, with n at least 1, not " +
-                          std::to_string(every));
+                          std::to_string(options.every));
   }
-  if (tiers[0].slots < 2 || tiers[1].slots < 2) return online(tiers).renamed("online-tiered");
+  check_guess(options.guess);
+  if (tiers[0].slots < 2 || tiers[1].slots < 2) {
+    return online(tiers, OnlineRule::few_writes, options.guess).renamed("online-tiered");
+  }
   if (tiers[0].slots == unbounded) return online(unbounded);
   const std::vector<TierLevel> levels = {
       {0, tiers[0].slots, 0, 0},
       {1, tiers[1].slots, costs.tiers[1].write / costs.step, costs.tiers[1].read / costs.step}};
   std::vector<TierSlots> used = tiers;
   if (used[1].slots == unbounded) used[1].slots = unbounded - used[0].slots;
-  return {"online-tiered", unknown, used, std::make_unique<OnlineTiered>(levels, every)};
+  return {"online-tiered", unknown, used, std::make_unique<OnlineTiered>(levels, options)};
 }
 
 }  // namespace costate

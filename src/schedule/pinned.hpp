@@ -5,6 +5,9 @@
 
 namespace costate {
 
+/// @throws InvalidArgument if a guess of the number of steps is negative and not `unknown`
+void check_guess(Step guess);
+
 /// The states to pin for a guess of the number of steps, for `few_writes`: a best set for a run of
 /// that length. There are many best sets. Some candidates are played for every length up to
 /// 2 guess + 50, and the first is taken that is never worse than plain online rules are asked to be

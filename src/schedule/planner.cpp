@@ -279,7 +279,10 @@ Plan plan(const std::string& family, const Costs& costs, Step n) {
 Plan plan_guessed(const Costs& costs, Step n, Step guess) {
   check(costs, n);
   const auto guessed = [guess](const Costs& planned, Step steps) {
-    return plan_online_schedule(online(planned, guess), planned, steps);
+    return plan_online_schedule(planned.tiers.size() == 1
+                                    ? online(planned, guess)
+                                    : online_tiered(planned, {.guess = guess}),
+                                planned, steps);
   };
   Plan made = make({{"online", "", true}, guessed}, costs, n);
   made.lower_bound = std::min(made.cost, std::max(made.lower_bound, offline_bound(costs, n)));

@@ -2,71 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
-
-#include "costate/schedule/binomial.hpp"
-#include "tier_bounds.hpp"
 
 namespace costate {
 namespace {
 
-constexpr double affordable = 1e8;  // additions for complete tables
-constexpr double never = 1e15;      // dearer than anything
-constexpr Step played = 300;        // steps for tuning
-constexpr std::size_t further = 4;  // states below the lowest one in memory are looked at, too
+// States below the lowest one in memory that are looked at, too.
+constexpr std::size_t further = 4;
+// Steps after which moving a state costs what it does when all is in order.
+constexpr double settled = 100;
+constexpr Slot few_slots = 16;
 constexpr Slot many = 1'000'000'000'000;
+constexpr std::size_t none = TieredMove::none;
 
 }  // namespace
-
-GapCosts::GapCosts(std::vector<TierLevel> levels)
-    : levels_(std::move(levels)), table_(levels_[0].slots + 1) {
-  const double columns = levels_[1].open() ? 1 : static_cast<double>(levels_[1].slots);
-  longest_ = static_cast<Step>(std::sqrt(2 * affordable / columns));
-  grow(64);
-  near_ = std::make_shared<NearTables>(levels_, 1.0);
-}
-
-double GapCosts::on_disk(Step l, Slot s) {
-  if (l > tables_->longest() && l <= longest_) grow(std::min(longest_, 2 * l));
-  const Step known = tables_->longest();
-  if (l <= known) return tables_->kept(1, l, s);
-  const double last = tables_->kept(1, known, s);
-  powers_.resize(std::max(powers_.size(), static_cast<std::size_t>(s) + 1), 0);
-  double& power = powers_[static_cast<std::size_t>(s)];
-  if (power == 0) {
-    power = std::log2(last / tables_->kept(1, known / 2, s)) /
-            std::log2(static_cast<double>(known) / static_cast<double>(known / 2));
-  }
-  return last * std::pow(static_cast<double>(l) / static_cast<double>(known), power);
-}
-
-double GapCosts::kept(std::size_t k, Step l, Slot a, Slot b) {
-  if (l <= 1) return 0;
-  if (k == 1 && a == memory()) {
-    return on_disk(l, levels_[1].open() ? 0 : std::min(b + 1, disk()));
-  }
-  if (near_->knows(l, a)) return (*near_)(k, l, a, b);
-  const Slot slots = k == 0 ? a + 1 : a;  // on disk: copied to memory, if it can be
-  return slots > 0 ? static_cast<double>(table_.advances(l, slots)) : never;
-}
-
-double GapCosts::unkept(Step l, Slot a, Slot b) {
-  if (l <= 1) return 0;
-  const double in_memory = a > 0 ? kept(0, l, a - 1, b) : never;
-  return b > 0 ? std::min(in_memory, write() + kept(1, l, a, b - 1)) : in_memory;
-}
-
-double GapCosts::offline(Step n) {
-  return unkept(n, memory(), levels_[1].open() ? many : disk());
-}
-
-std::shared_ptr<const TierRule> GapCosts::rule(Step longest) {
-  if (longest > tables_->longest() && longest <= longest_) grow(longest);
-  if (longest <= tables_->longest()) return tables_;
-  return std::make_shared<TierBounds>(
-      TierTables(levels_, 1.0, std::clamp<Step>(longest_, 64, 4096)), longest);
-}
 
 // The states from some index on as a move would leave them, and what lies below.
 struct TieredSet::Trial {
@@ -77,49 +26,26 @@ struct TieredSet::Trial {
   TieredMove move;
 };
 
-TieredSet::TieredSet(GapCosts costs, TieredWeights weights, const std::vector<Stored>& states)
-    : costs_(std::move(costs)), weights_(weights) {
+TieredSet::TieredSet(GapCosts costs, TieredWeights weights, const std::vector<Stored>& states,
+                     Guess guess)
+    : costs_(std::move(costs)),
+      weights_(weights),
+      guess_(std::move(guess)),
+      follows_(!guess_.pins.empty()) {
   for (const Stored& each : states) states_.push_back({each.at, each.slot, unknown});
   sum_from(0);
 }
 
-TieredWeights tuned(GapCosts& costs) {
-  const Step first = costs.memory() + 1;
-  std::vector<double> offline;
-  for (Step n = first; n <= costs.memory() + played; ++n) offline.push_back(costs.offline(n));
-  std::vector<Stored> states;
-  for (Slot i = 0; i < costs.memory(); ++i) states.push_back({i, i});
-  TieredWeights best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const double most : {1.08, 1.12, 1.16, 1.2}) {
-    for (const double now : {3.0, 5.0, 10.0}) {
-      for (const double move : {8.0, 2.0, 20.0}) {
-        // Where a transfer is cheap, a move costs less.
-        if (move > 2 && 2 * costs.write() + costs.read() <= move / 2) continue;
-        const TieredWeights weights{now, most, move};
-        TieredSet set(costs, weights, states);
-        double worst = 0;
-        double sum = 0;
-        const auto loss = [&] { return worst + 2 * sum / static_cast<double>(played); };
-        for (std::size_t i = 0; i < offline.size() && loss() < least; ++i) {
-          const Step n = first + static_cast<Step>(i);
-          const double ratio = set.cost_if(n) / offline[i] - 1;
-          worst = std::max(worst, ratio);
-          sum += ratio;
-          TieredMove next;
-          do {
-            next = set.decide(n - 1);
-            set.apply(next, n - 1, {0, 0, 0});
-          } while (next.only_frees());
-        }
-        if (loss() < least) {
-          least = loss();
-          best = weights;
-        }
-      }
-    }
-  }
-  return best;
+const Pin* TieredSet::pin_at(Step at) const {
+  if (!follows_) return nullptr;
+  const auto pin = std::lower_bound(guess_.pins.begin(), guess_.pins.end(), at,
+                                    [](const Pin& each, Step index) { return each.at < index; });
+  return pin != guess_.pins.end() && pin->at == at ? &*pin : nullptr;
+}
+
+bool TieredSet::belongs_on_disk(const Kept& state) const {
+  const Pin* const pin = pin_at(state.at);
+  return pin != nullptr && pin->tier == 1 && !state.on_disk();
 }
 
 double TieredSet::gap(const Kept& start, Step end, Slot a, Slot b) {
@@ -157,7 +83,7 @@ std::size_t TieredSet::lost_on_disk() {
   double least = never;
   double second = never;
   for (std::size_t i = 1; i + 1 < m; ++i) {
-    if (states_[i].in_memory()) continue;
+    if (states_[i].in_memory() || pin_at(states_[i].at) != nullptr) continue;
     const double cost = sums_[i - 1].below +
                         gap(states_[i - 1], states_[i + 1].at, sums_[i].a, sums_[i].b) +
                         above_[i + 1] - sums_[m].below;
@@ -183,9 +109,14 @@ std::array<std::size_t, 3> TieredSet::least_lost(Step live, std::size_t first) {
   std::array<double, 3> costs{never, never, never};
   double above = 0;  // the gaps above with a slot more in memory
   for (std::size_t i = m; i-- > first;) {
-    if (states_[i].in_memory()) {
+    const Kept& state = states_[i];
+    if (state.in_memory() && (state.on_disk() || pin_at(state.at) == nullptr)) {
+      const Slot room = std::min(sums_[i + 1].a + 1, costs_.memory());
       double cost =
-          sums_[i - 1].below + gap(states_[i - 1], next(i), sums_[i].a, sums_[i].b) + above;
+          above + (state.on_disk()  // where it stays
+                       ? sums_[i].below + costs_.read() +
+                             costs_.kept(1, next(i) - state.at, room, sums_[i + 1].b)
+                       : sums_[i - 1].below + gap(states_[i - 1], next(i), sums_[i].a, sums_[i].b));
       std::size_t each = i;
       for (std::size_t k = 0; k < best.size(); ++k) {
         if (cost < costs[k]) {
@@ -194,8 +125,7 @@ std::array<std::size_t, 3> TieredSet::least_lost(Step live, std::size_t first) {
         }
       }
     }
-    above +=
-        gap(states_[i], next(i), std::min(sums_[i + 1].a + 1, costs_.memory()), sums_[i + 1].b);
+    above += gap(state, next(i), std::min(sums_[i + 1].a + 1, costs_.memory()), sums_[i + 1].b);
   }
   return best;
 }
@@ -216,6 +146,7 @@ double TieredSet::score(const Trial& trial, Step live, double best) {
   ends_.clear();
   const double loss = trial.move.lost_on_disk == 0 ? loss_ : next_loss_;
   const auto may_end = [&](double cost, Slot a, Slot b) {
+    if (costs_.disk() == unbounded) b = many;
     if (b == 0) {  // room on disk can be had
       b = 1;
       cost += loss;
@@ -228,6 +159,10 @@ double TieredSet::score(const Trial& trial, Step live, double best) {
     }
     ends_.push_back({cost, a, b});
   };
+  const auto keeps_up_to = [&](std::size_t k, Step at, double below, Slot a, Slot b) {
+    if (k == 1) below += costs_.read();
+    may_end(below + costs_.kept(k, end - at, a, b), a, b);
+  };
   double below = trial.below;
   Slot a = trial.a;
   Slot b = trial.b;
@@ -235,44 +170,58 @@ double TieredSet::score(const Trial& trial, Step live, double best) {
     const Kept& state = trial.top[i];
     if (state.in_memory()) --a;
     if (state.on_disk()) --b;
-    const double cost = below + gap(state, end, a, b);
-    if (b == 0 && a > 0) ends_.push_back({cost, a, b});
-    may_end(cost, a, b);
+    if (b == 0 && a > 0) ends_.push_back({below + gap(state, end, a, b), a, b});
+    keeps_up_to(state.in_memory() ? 0 : 1, state.at, below, a, b);
     if (i + 1 < m) below += gap(state, trial.top[i + 1].at, a, b);
   }
   const double now = made + below + gap(trial.top[m - 1], end, a, b);
   double sum = weights_.now * now;
-  if (const double allowed = weights_.most * offline_; spent_ + now > allowed) {
-    sum += 100 * (spent_ + now - allowed);
-  }
+  const double excess = spent_ + now - weights_.most * offline_;
+  if (excess > 0) sum += 100 * excess;
   if (sum >= best) return sum;
   // The lowest ones in memory may move to disk later.
   std::size_t lowest = 0;
   below = trial.below;
   a = trial.a;
   b = trial.b;
+  double gap_start = below;
   while (lowest < m && !trial.top[lowest].in_memory()) {
     --b;
+    gap_start = below;
     if (lowest + 1 < m) below += gap(trial.top[lowest], trial.top[lowest + 1].at, a, b);
     ++lowest;
   }
-  const double move = costs_.write() + std::min(costs_.write() + costs_.read(), weights_.move);
-  for (std::size_t i = lowest; a == costs_.memory() && i < m && trial.top[i].in_memory(); ++i) {
+  const double early = std::min(costs_.write() + costs_.read(), weights_.move);
+  const double fade = std::min(1.0, settled / static_cast<double>(live));
+  const double move = costs_.write() + fade * early + (1 - fade) * std::min(early, 1.0);
+  const Slot first_b = b;
+  if (follows_ && costs_.memory() > few_slots) lowest = m;  // nothing moves but as planned
+  for (std::size_t i = lowest; a == costs_.memory() && b > 0 && i < m; ++i) {
     const Kept& moved = trial.top[i];
-    if (b <= 0) break;
     --b;
     if (!moved.on_disk()) below += move;
+    keeps_up_to(1, moved.at, below, a, b);
     below += costs_.read();
-    may_end(below + costs_.kept(1, end - moved.at, a, b), a, b);
     if (i + 1 < m) below += costs_.kept(1, trial.top[i + 1].at - moved.at, a, b);
+    if (!moved.in_memory()) continue;
     double rest = below;
     Slot left = a;
     Slot left_on_disk = b;
-    for (std::size_t k = i + 1; k < m && trial.top[k].in_memory(); ++k) {
-      --left;
-      if (trial.top[k].on_disk()) --left_on_disk;
-      may_end(rest + gap(trial.top[k], end, left, left_on_disk), left, left_on_disk);
+    for (std::size_t k = i + 1; k < m; ++k) {
+      if (trial.top[k].in_memory()) --left;
+      if (trial.top[k].on_disk() && --left_on_disk < 0) break;
+      keeps_up_to(trial.top[k].in_memory() ? 0 : 1, trial.top[k].at, rest, left, left_on_disk);
       if (k + 1 < m) rest += gap(trial.top[k], trial.top[k + 1].at, left, left_on_disk);
+    }
+  }
+  // Or one of them does, and those below it are given up.
+  if (lowest > 0 && a == costs_.memory() && first_b > 0) {
+    const Kept& start = trial.top[lowest - 1];
+    for (std::size_t i = lowest + 1; i < m && trial.top[i].in_memory(); ++i) {
+      const Kept& moved = trial.top[i];
+      keeps_up_to(1, moved.at,
+                  gap_start + gap(start, moved.at, a, first_b) + (moved.on_disk() ? 0 : move), a,
+                  first_b - 1);
     }
   }
   for (Step ahead = 2; ahead <= live + 9; ahead += ahead - 1) {
@@ -311,12 +260,35 @@ double TieredSet::score(const Trial& trial, Step live, double best) {
   return sum;
 }
 
+// Whether a state that waits in memory for its move to disk cannot wait any longer: the states that
+// belong in memory come, and each of them takes one along.
+bool TieredSet::must_move(Step live, const Pin* pin, Slot waiting) const {
+  if (pin != nullptr) return pin->tier == 0;
+  Slot left = 0;
+  for (const Pin& each : guess_.pins) {
+    if (each.at <= live) continue;
+    if (each.tier == 1) return false;
+    ++left;
+  }
+  return waiting > left;
+}
+
 TieredMove TieredSet::decide(Step live) {
+  if (follows_ && live >= guess_.steps) {
+    follows_ = false;
+    lost_known_ = false;
+  }
   const std::size_t m = states_.size();
   const std::size_t window = static_cast<std::size_t>(costs_.memory()) + 64;
   std::size_t first = m > window ? m - window : 0;
   while (first + 1 < m && !states_[first].in_memory() && !states_[first + 1].in_memory()) ++first;
   first -= std::min(first, further);
+  bool far = false;  // something waits below what is looked at otherwise
+  for (std::size_t i = 0; i < first && follows_ && !far; ++i) {
+    if (!states_[i].in_memory()) continue;
+    first = i - std::min<std::size_t>(i, 1);
+    far = true;
+  }
   offline_ = costs_.offline(live + 2);
   if (sums_[m].b <= 1 && lost_on_disk() != 0 && loss_ < 0) {
     TieredMove only;
@@ -344,16 +316,19 @@ TieredMove TieredSet::decide(Step live) {
     trial.a = sums_[begin].a;
     trial.b = sums_[begin].b;
     if (move.moved != TieredMove::none) {
-      trial.top[move.moved - begin].memory = unknown;
+      if (!move.copies) trial.top[move.moved - begin].memory = unknown;
       trial.top[move.moved - begin].disk = 0;
     }
-    if (move.lost != 0) {
+    const bool gone = move.lost != 0 && !states_[move.lost].on_disk();
+    if (gone) {
       trial.top.erase(trial.top.begin() + static_cast<std::ptrdiff_t>(move.lost - begin));
+    } else if (move.lost != 0) {
+      trial.top[move.lost - begin].memory = unknown;
     }
     if (v != 0) {
       if (v > begin) {
         std::size_t at = v - begin;
-        if (move.lost != 0 && move.lost < v) --at;
+        if (gone && move.lost < v) --at;
         trial.top.erase(trial.top.begin() + static_cast<std::ptrdiff_t>(at));
       } else {
         ++trial.b;
@@ -400,6 +375,51 @@ TieredMove TieredSet::decide(Step live) {
       }
     }
   };
+  if (follows_) {
+    // What belongs on disk may wait in memory, as long as there is a slot for other states.
+    std::size_t waiting = none;
+    Slot all_waiting = 0;
+    Slot others = sums_[m].a;
+    for (std::size_t i = m; i-- > 0;) {
+      if (!states_[i].in_memory()) continue;
+      if (belongs_on_disk(states_[i])) {
+        waiting = i;
+        ++all_waiting;
+      } else if (pin_at(states_[i].at) == nullptr || states_[i].on_disk()) {
+        ++others;
+      }
+    }
+    const Pin* const pin = pin_at(live);
+    const bool on_disk = pin != nullptr && pin->tier == 1;
+    const bool may_save = room || losable[0] != 0;
+    const bool may_move = waiting != none && may_save;
+    if (sums_[m].b < (on_disk ? 1 : 0) + (may_move ? 1 : 0)) {
+      TieredMove only;
+      only.lost_on_disk = lost_on_disk();
+      if (only.lost_on_disk != 0) return only;
+    }
+    const auto try_planned = [&](bool to_disk, bool to_memory, bool moves) {
+      TieredMove planned;
+      planned.to_disk = to_disk;
+      planned.to_memory = to_memory;
+      if (moves) planned.moved = waiting;
+      if (to_memory && !room) planned.lost = losable[0];
+      planned.cost = static_cast<double>(to_disk + moves) * costs_.write();
+      try_move(planned);
+    };
+    if (may_move) {
+      try_planned(on_disk, true, true);
+      if (far || must_move(live, pin, all_waiting)) return best_move;
+    }
+    if (on_disk) try_planned(true, false, false);
+    if (pin != nullptr) {
+      if (may_save && (!on_disk || others > 1)) try_planned(false, true, false);
+      return best_move;
+    }
+    try_move({});
+    keep_live({}, room, false);
+    return best_move;
+  }
   try_move({});
   keep_live({}, room, true);
 
@@ -420,15 +440,21 @@ TieredMove TieredSet::decide(Step live) {
   // The live state has to outlast that another one is loaded and written.
   TieredMove with = move;
   with.to_memory = true;
-  if (room) {
-    try_move(with);
-    return best_move;
+  for (const bool copies : {false, true}) {
+    if (copies && lowest != 0) break;
+    with.copies = copies;
+    if (room) {
+      try_move(with);
+      continue;
+    }
+    for (const std::size_t i : losable) {
+      if (i == 0 || i == lowest) continue;
+      with.lost = i;
+      try_move(with);
+    }
   }
-  for (const std::size_t i : losable) {
-    if (i == 0 || i == lowest) continue;
-    with.lost = i;
-    try_move(with);
-  }
+  if (room) return best_move;
+  with.copies = false;
   with.lost = 0;
   Step highest = unknown;
   for (std::size_t i = first; i < m; ++i) {
@@ -447,14 +473,18 @@ void TieredSet::apply(const TieredMove& move, Step live, Slots slots) {
   std::size_t first = states_.size();
   if (move.moved != TieredMove::none) {
     Kept& moved = states_[move.moved];
-    moved.memory = unknown;
+    if (!move.copies) moved.memory = unknown;
     if (!moved.on_disk()) moved.disk = slots.moved;
     first = move.moved;
   }
   for (const std::size_t i :
        {std::max(move.lost, move.lost_on_disk), std::min(move.lost, move.lost_on_disk)}) {
     if (i == 0) continue;
-    states_.erase(states_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (i == move.lost && states_[i].on_disk()) {
+      states_[i].memory = unknown;
+    } else {
+      states_.erase(states_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
     first = std::min(first, i - 1);
   }
   if (move.to_memory || move.to_disk) {
@@ -463,6 +493,46 @@ void TieredSet::apply(const TieredMove& move, Step live, Slots slots) {
         {live, move.to_memory ? slots.memory : unknown, move.to_disk ? slots.disk : unknown});
   }
   sum_from(first);
+}
+
+std::vector<Kept> TieredSet::best_kept(Step n, Step end) {
+  std::vector<Kept> best = states_;
+  while (best.size() > 1 && best.back().at >= end) best.pop_back();
+  if (!guess_.pins.empty() && n == guess_.steps) {
+    follows_ = true;
+    best.erase(std::remove_if(best.begin(), best.end(),
+                              [this](const Kept& each) { return pin_at(each.at) == nullptr; }),
+               best.end());
+    return best;
+  }
+  // One after the other whose loss gains most.
+  const auto cost_without = [&](std::size_t lost) {
+    Sum sum = sums_[0];
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      if (i == lost) continue;
+      --(best[i].in_memory() ? sum.a : sum.b);
+      const std::size_t next = i + 1 == lost ? i + 2 : i + 1;
+      sum.below += gap(best[i], next < best.size() ? best[next].at : end, sum.a, sum.b);
+    }
+    return sum.below;
+  };
+  constexpr std::size_t few = 1000;
+  double least = cost_without(none);
+  for (bool better = best.size() <= few; better;) {
+    better = false;
+    std::size_t lost = 0;
+    for (std::size_t i = 1; i < best.size(); ++i) {
+      if (!best[i].in_memory() && costs_.disk() == unbounded) continue;
+      const double cost = cost_without(i);
+      if (cost < least) {
+        least = cost;
+        lost = i;
+        better = true;
+      }
+    }
+    if (better) best.erase(best.begin() + static_cast<std::ptrdiff_t>(lost));
+  }
+  return best;
 }
 
 }  // namespace costate

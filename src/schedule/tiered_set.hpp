@@ -3,57 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <vector>
 
-#include "binomial_table.hpp"
 #include "costate/core/step.hpp"
 #include "costate/schedule/replan.hpp"
-#include "near_tables.hpp"
-#include "tier_rule.hpp"
-#include "tier_tables.hpp"
+#include "gap_costs.hpp"
 
 namespace costate {
-
-/// What gaps between stored states cost to reverse, for two tiers, in steps. Transfers to and from
-/// memory are not counted.
-class GapCosts {
- public:
-  /// @param levels  costs in steps
-  explicit GapCosts(std::vector<TierLevel> levels);
-
-  /// The reversal of l steps whose start is live and kept in tier k, with `a` slots in memory and
-  /// `b` on disk free above it.
-  [[nodiscard]] double kept(std::size_t k, Step l, Slot a, Slot b);
-  /// The same if the start is live and not kept.
-  [[nodiscard]] double unkept(Step l, Slot a, Slot b);
-  /// What n steps cost that are known beforehand.
-  [[nodiscard]] double offline(Step n);
-
-  [[nodiscard]] Slot memory() const noexcept { return levels_[0].slots; }
-  [[nodiscard]] Slot disk() const noexcept { return levels_[1].slots; }
-  [[nodiscard]] double write() const noexcept { return levels_[1].write; }
-  [[nodiscard]] double read() const noexcept { return levels_[1].read; }
-  [[nodiscard]] const std::shared_ptr<const NearTables>& near() const noexcept { return near_; }
-  /// A rule for gaps of up to `longest` steps above states on disk with all the memory free.
-  [[nodiscard]] std::shared_ptr<const TierRule> rule(Step longest);
-
- private:
-  // P(1, l, s) of tier_tables.hpp: from tables that grow, and beyond what is affordable by a power
-  // law.
-  [[nodiscard]] double on_disk(Step l, Slot s);
-  void grow(Step longest) {
-    tables_ = std::make_shared<TierTables>(levels_, 1.0, longest);
-    powers_.clear();
-  }
-
-  std::vector<TierLevel> levels_;
-  Step longest_;
-  std::shared_ptr<const TierTables> tables_;  // shared by copies; never changes
-  std::vector<double> powers_;                // of the power law, by slots; 0: not known yet
-  std::shared_ptr<const NearTables> near_;
-  BinomialTable table_;
-};
 
 /// A state that is kept.
 struct Kept {
@@ -72,14 +28,20 @@ struct TieredWeights {
   double move = 8;     ///< what it costs at most, in steps, to have the live state outlast a move
 };
 
-/// The best of some weights, found by trying them on the first few hundred steps.
-[[nodiscard]] TieredWeights tuned(GapCosts& costs);
+/// A guess of the number of steps. As long as it may be right the states of its best plan are kept
+/// and the disk is used for nothing else; in memory, which costs nothing, the other states are
+/// those that are best if the run ends early.
+struct Guess {
+  Step steps = unknown;
+  std::vector<Pin> pins = {};  ///< `GapCosts::best_set`; empty: no guess
+};
 
 /// What to do at a live state before the next step is made.
 struct TieredMove {
   std::size_t lost = 0;          ///< index of the state in memory that is given up there, 0: none
   std::size_t lost_on_disk = 0;  ///< likewise on disk
   std::size_t moved = none;      ///< the state that moves from memory to disk
+  bool copies = false;           ///< it stays in memory, too
   bool to_memory = false;        ///< the live state is saved in memory
   bool to_disk = false;          ///< and on disk
   enum Return : unsigned char {
@@ -101,8 +63,9 @@ struct TieredMove {
 /// The states kept by online_tiered.hpp and the decision what to do at each live state.
 class TieredSet {
  public:
-  /// @param states  all in memory, ascending from 0, as many as it holds
-  TieredSet(GapCosts costs, TieredWeights weights, const std::vector<Stored>& states);
+  /// @param states  all in memory, ascending from 0
+  TieredSet(GapCosts costs, TieredWeights weights, const std::vector<Stored>& states,
+            Guess guess = {});
 
   /// What is best at the live state, if the run goes on. To be asked again after a move that only
   /// frees a slot (`only_frees`).
@@ -114,6 +77,12 @@ class TieredSet {
     Slot moved = unknown;
   };
   void apply(const TieredMove& move, Step live, Slots slots);
+  /// From now on.
+  void use(const TieredWeights& weights) noexcept { weights_ = weights; }
+
+  /// When the run has turned out to have n steps, of which [0, end) remain: the states to go back
+  /// with. Some are left out if they take slots from others that have more use for them.
+  [[nodiscard]] std::vector<Kept> best_kept(Step n, Step end);
 
   /// The cost if the run turns out to have n steps, live being n-1 and nothing done there.
   [[nodiscard]] double cost_if(Step n);
@@ -134,6 +103,10 @@ class TieredSet {
   };
   [[nodiscard]] double gap(const Kept& start, Step end, Slot a, Slot b);
   void sum_from(std::size_t first);
+  // Of the plan for the guess, if it is followed.
+  [[nodiscard]] const Pin* pin_at(Step at) const;
+  [[nodiscard]] bool belongs_on_disk(const Kept& state) const;
+  [[nodiscard]] bool must_move(Step live, const Pin* pin, Slot waiting) const;
   [[nodiscard]] std::size_t lost_on_disk();
   [[nodiscard]] std::array<std::size_t, 3> least_lost(Step live, std::size_t first);
   // What a trial comes to, or anything above `best` if it is more.
@@ -141,6 +114,7 @@ class TieredSet {
 
   GapCosts costs_;
   TieredWeights weights_;
+  Guess guess_;
   double spent_ = 0;
   std::vector<Kept> states_;  // ascending
   std::vector<Sum> sums_;     // by state, and one for all
@@ -151,6 +125,7 @@ class TieredSet {
   double next_loss_ = 0;  // and what the second best loss does
   bool lost_known_ = false;
   double offline_ = 0;  // of the run that ends at the next step
+  bool follows_;        // the guess may still be right
 };
 
 }  // namespace costate

@@ -97,7 +97,8 @@ Schedule choose(const Stepper& stepper, Step n, Layout& layout, const SweepOptio
     // states of 4 MiB, a millisecond.
     constexpr Step few = 4096;
     const auto size = static_cast<Step>(std::max<std::size_t>(layout.largest, 1));
-    return online_tiered(costs, std::clamp<Step>(static_cast<Step>(4_MiB) / size, 1, few));
+    return online_tiered(costs, {.every = std::clamp<Step>(static_cast<Step>(4_MiB) / size, 1, few),
+                                 .guess = options.expected_steps});
   }
   Plan plan = choose_at_once(costs, n);
   predicted = std::move(plan.counts);

@@ -97,7 +97,8 @@ void Driver::resume(const RunRecord& record, Step limit) {
       throw BudgetError("a run of unknown length can go on only with two states in memory",
                         layout_.fixed + 2 * slot);
     }
-    schedule_ = continue_online(record.step, in_memory, layout_.memory_slots - in_memory, point);
+    schedule_ = continue_online(record.step, in_memory, layout_.memory_slots - in_memory, point,
+                                options_.expected_steps);
   }
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 class Continued final : public Generator {
  public:
-  Continued(Step p, Slot first, Slot count, ResumePoint point)
-      : p_(p), first_(first), inner_(online(count)), point_(std::move(point)) {}
+  Continued(Step p, Slot first, Schedule inner, ResumePoint point)
+      : p_(p), first_(first), inner_(std::move(inner)), point_(std::move(point)) {}
 
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
     return std::make_unique<Continued>(*this);
@@ -56,9 +56,10 @@ class Continued final : public Generator {
 
 }  // namespace
 
-Schedule continue_online(Step p, Slot first, Slot count, const ResumePoint& point) {
+Schedule continue_online(Step p, Slot first, Slot count, const ResumePoint& point, Step guess) {
+  const Step left = guess > p ? guess - p : unknown;
   return {"online, resumed", unknown, point.tiers,
-          std::make_unique<Continued>(p, first, count, point)};
+          std::make_unique<Continued>(p, first, online(count, left), point)};
 }
 
 }  // namespace costate::detail

@@ -12,6 +12,7 @@ namespace costate::detail {
 /// on are planned online, in the slots [first, first + count); what is stored below p is left as it
 /// is until they are reversed, and then taken up.
 /// @param point  the stored states and the tiers
-Schedule continue_online(Step p, Slot first, Slot count, const ResumePoint& point);
+/// @param guess  of the number of steps of the whole run, or `unknown`
+Schedule continue_online(Step p, Slot first, Slot count, const ResumePoint& point, Step guess);
 
 }  // namespace costate::detail

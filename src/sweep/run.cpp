@@ -54,6 +54,7 @@ RunResult run_or_resume(Stepper& stepper, const RunOptions& options) {
                               .guard = options.guard,
                               .progress = options.progress,
                               .progress_interval = options.progress_interval,
+                              .expected_steps = options.expected_steps,
                               .team = options.team};
   detail::Layout layout = detail::lay_out(stepper, stepper.steps(), sweeping, record_bytes);
   const auto store =

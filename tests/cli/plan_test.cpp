@@ -180,6 +180,12 @@ TEST_CASE("A right guess makes the best of an unknown number of steps", "[cli][g
   ran = costate_command(line + " --guess 80");
   CHECK(std::stoi(json_value(ran.output, "advances")) >= 374);
   CHECK(std::stoi(json_value(ran.output, "advances")) <= 403);  // 1.08 x 374
+  const std::string tiered =
+      "plan --steps 300 --memory-slots 4 --disk-slots 3 --disk-write 2 --disk-read 2 --json";
+  ran = costate_command(tiered + " --online --guess 300");
+  CHECK(json_value(ran.output, "schedule") == "\"online-tiered\"");
+  CHECK(json_value(ran.output, "cost") ==
+        json_value(costate_command(tiered + " --schedule hierarchical").output, "cost"));
 }
 
 TEST_CASE("A weight for every step", "[cli][golden]") {
@@ -275,8 +281,9 @@ TEST_CASE("Bad input is one line and exit status 2", "[cli][golden]") {
               "costate: --guess: -9 is negative\n"},
           Row{"plan --steps 10 --memory-slots 3 --guess 9 --online --compare",
               "costate: --guess is for the schedule online alone\n"},
-          Row{"plan --steps 10 --memory-slots 3 --disk-slots 2 --guess 9 --online",
-              "costate: --guess is for memory alone: leave out --disk-slots and --disk\n"},
+          Row{"plan --steps 10 --memory-slots 3 --disk-slots 2 --guess 9 --online --schedule "
+              "online",
+              "costate: --guess is for the schedule online-tiered alone\n"},
           Row{"plan --steps 10 --memory-slots 0",
               "costate: reversing 10 steps needs at least one slot\n"},
           Row{"plan --steps 10 --memory-slots -3",

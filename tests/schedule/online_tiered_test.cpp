@@ -103,25 +103,26 @@ class FirstPass {
 // Whether some online method stays within `ratio` of the offline optimum for every number of steps
 // up to `longest`, by following all sets of states that one can have. States are kept as they are
 // passed, or move to disk later; the live state then has to be saved in memory, to wait on disk, or
-// to be recomputed. Two slots in each tier. The way back from a set is the best there is.
+// to be recomputed. The way back from a set is the best there is.
 class AllMethods {
  public:
-  AllMethods(double cost, Step longest) : cost_(cost), longest_(longest) {
-    const auto size = static_cast<std::size_t>(longest) + 3;
-    for (auto& table : gap_) table.assign(size * 9, 0);
+  AllMethods(int memory, int disk, double cost, Step longest)
+      : memory_(memory), disk_(disk), cost_(cost), longest_(longest) {
+    const auto size = static_cast<std::size_t>((longest + 3) * (memory + 1) * (disk + 1));
+    for (auto& table : gap_) table.assign(size, 0);
     for (Step l = 2; l < longest + 3; ++l) {
-      for (int a = 0; a < 3; ++a) {
-        for (int b = 0; b < 3; ++b) {
+      for (int a = 0; a <= memory_; ++a) {
+        for (int b = 0; b <= disk_; ++b) {
           for (int k = 0; k < 2; ++k) gap(k, l, a, b) = reverse(k, l, a, b);
         }
       }
       for (int again = 0; again < 2; ++again) {  // a state moves between the tiers, when it is live
-        for (int a = 0; a < 3; ++a) {
-          for (int b = 0; b < 3; ++b) {
-            if (a > 0 && b < 2) {
+        for (int a = 0; a <= memory_; ++a) {
+          for (int b = 0; b <= disk_; ++b) {
+            if (a > 0 && b < disk_) {
               gap(1, l, a, b) = std::min(gap(1, l, a, b), gap(0, l, a - 1, b + 1));
             }
-            if (b > 0 && a < 2) {
+            if (b > 0 && a < memory_) {
               gap(0, l, a, b) = std::min(gap(0, l, a, b), cost_ + gap(1, l, a + 1, b - 1));
             }
           }
@@ -130,13 +131,16 @@ class AllMethods {
     }
   }
 
-  [[nodiscard]] bool reach(double ratio) {
+  // `guess`: of that many steps the run shall cost the optimum.
+  [[nodiscard]] bool reach(double ratio, Step guess = unknown) {
     Sets now{{{0, 0}, 0.0}};
     for (Step live = 0; live < longest_; ++live) {
       Sets then;
       known_.clear();
       const Step end = live + 1;
-      const double most = ratio * std::min(gap(0, end + 1, 1, 2), cost_ + gap(1, end + 1, 2, 1));
+      const double least = std::min(gap(0, end + 1, memory_ - 1, disk_),
+                                    cost_ + gap(1, end + 1, memory_, disk_ - 1));
+      const double most = (end + 1 == guess ? 1 : ratio) * least;
       const auto put = [&](Set set, double spent) {
         if (((set.memory | set.disk) & 1) == 0) return;
         const auto known = then.find(set);
@@ -166,7 +170,7 @@ class AllMethods {
   using Sets = std::unordered_map<Set, double, Hash>;
 
   double& gap(int k, Step l, int a, int b) {
-    return gap_[k][static_cast<std::size_t>(l * 9 + a * 3 + b)];
+    return gap_[k][static_cast<std::size_t>((l * (memory_ + 1) + a) * (disk_ + 1) + b)];
   }
   double reverse(int k, Step l, int a, int b) {
     double least = 1e18;
@@ -200,8 +204,8 @@ class AllMethods {
   }
   double keep_all(Bits memory, Bits disk, Step end) {
     double sum = 0;
-    int a = 2;
-    int b = 2;
+    int a = memory_;
+    int b = disk_;
     for (Bits all = memory | disk; all != 0;) {
       const int at = __builtin_ctzll(all);
       all &= all - 1;
@@ -218,11 +222,11 @@ class AllMethods {
     const Bits here = Bits{1} << live;
     const auto in_memory = [&](Set s, double cost) {
       put(s, cost);
-      if (count(s.memory) < 2) return put({s.memory | here, s.disk}, cost);
+      if (count(s.memory) < memory_) return put({s.memory | here, s.disk}, cost);
       each(s.memory, [&](Bits x) { put({(s.memory & ~x) | here, s.disk}, cost); });
     };
     const auto with_room = [&](Bits disk, const std::function<void(Bits)>& f) {
-      if (count(disk) < 2) return f(disk);
+      if (count(disk) < disk_) return f(disk);
       each(disk, [&](Bits x) { f(disk & ~x); });
     };
     in_memory(set, spent);
@@ -231,7 +235,7 @@ class AllMethods {
       with_room(set.disk, [&](Bits disk) {
         const Bits then = disk | moved;
         const double cost = spent + cost_;
-        if (count(set.memory) < 2) {
+        if (count(set.memory) < memory_) {
           put({set.memory | here, then}, cost);
           in_memory({set.memory & ~moved, then}, cost);
         } else {
@@ -251,6 +255,8 @@ class AllMethods {
     });
   }
 
+  int memory_;
+  int disk_;
   double cost_;
   Step longest_;
   std::vector<double> gap_[2];  // by tier of the start; steps, free slots in memory and on disk
@@ -272,16 +278,15 @@ TEST_CASE("Online with memory and disk is as near to the offline optimum as stat
 #else
   constexpr Step stride = 31;
 #endif
-  // Asked for are 1.10 and 1.03; a large disk with cheap transfers has a larger mean. That no
-  // method can have 1.13 and 1.15 with two slots in each tier and transfers of 1 and 5 steps is the
-  // next test.
+  // Asked for are 1.10 and 1.03. That no method can have 1.13 and 1.15 with two slots in memory and
+  // transfers of 1 and 5 steps is shown below.
   for (const Case c :
        {Case{2, 4, 0.3, 1.10, 1.03}, Case{2, 16, 1, 1.18, 1.06}, Case{2, 16, 5, 1.20, 1.06},
-        Case{3, 16, 5, 1.13, 1.05}, Case{4, 4, 1, 1.10, 1.03}, Case{4, 16, 0.3, 1.10, 1.03},
+        Case{3, 16, 5, 1.10, 1.04}, Case{4, 4, 1, 1.10, 1.03}, Case{4, 16, 0.3, 1.10, 1.03},
         Case{4, 16, 5, 1.10, 1.03}, Case{4, 16, 10, 1.10, 1.03},
         Case{4, unbounded, 0.3, 1.10, 1.03}, Case{4, unbounded, 5, 1.10, 1.03},
         Case{8, 4, 10, 1.10, 1.03}, Case{8, 16, 1, 1.10, 1.03}, Case{8, unbounded, 1, 1.10, 1.03},
-        Case{20, 16, 2, 1.10, 1.03}, Case{4, 64, 1, 1.10, 1.04}, Case{8, 64, 0.3, 1.10, 1.04}}) {
+        Case{20, 16, 2, 1.10, 1.03}, Case{4, 64, 1, 1.10, 1.03}, Case{8, 64, 0.3, 1.10, 1.03}}) {
     constexpr Step longest = 3000;
     const std::vector<double> least = offline(c.memory, c.disk, c.cost, longest);
     const Costs costs = memory_and_disk(c.memory, c.disk, c.cost);
@@ -304,17 +309,78 @@ TEST_CASE("Online with memory and disk is as near to the offline optimum as stat
   }
 }
 
-TEST_CASE("With two slots in each tier no online method does much better", "[oracle]") {
+TEST_CASE("With a disk, too, a right guess costs the offline optimum", "[property]") {
+  for (const Slot memory : {2, 3, 8, 70}) {
+    for (const Slot disk : {Slot{2}, Slot{16}, unbounded}) {
+      for (const double cost : {0.0, 0.3, 1.0, 5.0}) {
+        constexpr Step longest = 700;
+        const std::vector<double> least = offline(memory, disk, cost, longest);
+        const Costs costs = memory_and_disk(memory, disk, cost);
+        for (const Step n : {2, 9, 17, 40, 72, 73, 100, 251, 700}) {
+          const Schedule schedule = online_tiered(costs, {.guess = n});
+          const Counts counts = interpret(schedule, {.steps = n});
+          CAPTURE(memory, disk, cost, n);
+          CHECK(cost_of(counts, costs) <=
+                Catch::Approx(least[static_cast<std::size_t>(n)]).epsilon(1e-12));
+          CHECK(counts.advances ==
+                interpret(schedule, {.steps = n, .single_actions = true}).advances);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("With a disk and a wrong guess the run is valid and not far from the optimum",
+          "[property]") {
+  for (const Slot memory : {2, 4, 8}) {
+    for (const Slot disk : {Slot{4}, unbounded}) {
+      for (const double cost : {0.3, 5.0}) {
+        constexpr Step longest = 900;
+        const std::vector<double> least = offline(memory, disk, cost, longest);
+        const Costs costs = memory_and_disk(memory, disk, cost);
+        for (const Step guess : {0, 40, 400}) {
+          FirstPass pass(online_tiered(costs, {.guess = guess}));
+          for (Step n = 1; n <= longest; n += n < 60 ? 1 : 37) {
+            const double ratio =
+                n == 1 ? 1 : cost_of(pass.end_at(n), costs) / least[static_cast<std::size_t>(n)];
+            CAPTURE(memory, disk, cost, guess, n);
+            // Up to half of the guess the price of what is exact at the guess; see docs/online.md.
+            CHECK(ratio <= (2 * n <= guess ? 1.7 : memory == 2 ? 1.25 : 1.17));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("With two slots in memory no online method does much better", "[oracle]") {
+  // Runs of up to `longest` steps; 13 slots on disk are as good as any number for 14.
+  struct Case {
+    int disk;
+    double cost;
+    Step longest;
+    double out_of_reach;
+  };
+  for (const Case c : {Case{2, 1, 14, 1.13}, Case{13, 1, 14, 1.13}, Case{2, 5, 24, 1.15},
+                       Case{8, 5, 24, 1.15}, Case{2, 10, 32, 1.13}, Case{8, 10, 32, 1.13}}) {
+    CAPTURE(c.disk, c.cost);
+    CHECK_FALSE(AllMethods(2, c.disk, c.cost, c.longest).reach(c.out_of_reach));
+  }
+  CHECK(AllMethods(2, 2, 1, 40).reach(1.14));
+  CHECK(AllMethods(2, 2, 5, 40).reach(1.16));
+  CHECK(AllMethods(2, 2, 10, 40).reach(1.14));
+}
+
+TEST_CASE("What is exact at a guess cannot be as good as others before it", "[oracle]") {
   struct Case {
     double cost;
-    double out_of_reach;
-    double in_reach;
+    Step guess;
+    double ratio;
   };
-  for (const Case c : {Case{1, 1.13, 1.14}, Case{5, 1.15, 1.16}}) {
-    AllMethods all(c.cost, 40);
-    CAPTURE(c.cost);
-    CHECK_FALSE(all.reach(c.out_of_reach));
-    CHECK(all.reach(c.in_reach));
+  for (const Case c : {Case{1, 30, 1.14}, Case{5, 34, 1.16}}) {
+    CAPTURE(c.cost, c.guess);
+    CHECK(AllMethods(2, 2, c.cost, c.guess).reach(c.ratio));
+    CHECK_FALSE(AllMethods(2, 2, c.cost, c.guess).reach(c.ratio, c.guess));
   }
 }
 
@@ -361,10 +427,10 @@ TEST_CASE("Decisions at every so many steps are as few, and the schedule is vali
   for (const Step every : {1, 2, 7, 50, 4096}) {
     for (const Step n : {1, 3, 5, 60, 333, 2000}) {
       CAPTURE(every, n);
-      const Counts counts = interpret(online_tiered(costs, every), {.steps = n});
+      const Counts counts = interpret(online_tiered(costs, {.every = every}), {.steps = n});
       CHECK(counts.steps == n);
       // The first pass looks at so many states, and each puts down two at most.
-      Schedule first = online_tiered(costs, every);
+      Schedule first = online_tiered(costs, {.every = every});
       Step saves = 0;
       Step at = 0;
       for (Command c = first.next_command(); at < n; c = first.next_command()) {
@@ -374,7 +440,7 @@ TEST_CASE("Decisions at every so many steps are as few, and the schedule is vali
       CHECK(saves <= 3 * (n / every + 1));
     }
   }
-  CHECK_THROWS_AS(online_tiered(costs, 0), InvalidArgument);
+  CHECK_THROWS_AS(online_tiered(costs, {.every = 0}), InvalidArgument);
 }
 
 TEST_CASE("With many slots in memory the disk comes late", "[property]") {

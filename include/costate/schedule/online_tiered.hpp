@@ -21,20 +21,28 @@
 /// alone as long as `online` in memory alone has at most two repetitions, and later something is
 /// done at every (slots / 64)th state only.
 ///
-/// The ratio of the cost to `hierarchical` is in docs/online.md: for n <= 3000 at most 1.10, in the
-/// mean 1.02, with 4 slots in memory or more. With two no method can have less than 1.13 to 1.16
-/// (schedule_online_tiered_test searches all of them); here it is up to 1.2.
+/// The ratio of the cost to `hierarchical` is in docs/online.md.
+///
+/// A guess of the number of steps can be given. The states that the best plan for that length keeps
+/// on its way are then kept until the run proves longer, on disk nothing else is, and memory, which
+/// costs nothing, holds the states that are best besides. A run of just the guessed length costs
+/// what `hierarchical` does. One that ends before may cost more than without a guess; nothing that
+/// is exact at the guess can avoid that (docs/online.md).
 ///
 /// O(slots) time a step, some 50 µs with 8 slots in memory.
 
 namespace costate {
 
+struct OnlineTieredOptions {
+  Step every = 1;  ///< something is done at every so many steps only, and nothing is tried out: for
+                   ///< steps that cost less than a decision does
+  Step guess = unknown;  ///< of the number of steps, >= 0; used up to 2·10⁶
+};
+
 /// With less than two slots in one of the tiers it is `online` over both as one.
 /// @param costs  two tiers, the faster one first; weights, and what transfers to and from memory
 ///               cost, are not looked at
-/// @param every  something is done at every so many steps only, and nothing is tried out: for steps
-///               that cost less than a decision does
-/// @throws InvalidArgument if the costs are not valid, or the tiers not as described
-[[nodiscard]] Schedule online_tiered(const Costs& costs, Step every = 1);
+/// @throws InvalidArgument if the costs or the options are not valid, or the tiers not as described
+[[nodiscard]] Schedule online_tiered(const Costs& costs, const OnlineTieredOptions& options = {});
 
 }  // namespace costate

@@ -31,10 +31,10 @@ struct Family {
 ///         costs are not valid (see `check`)
 [[nodiscard]] Plan plan(const std::string& family, const Costs& costs, Step n);
 
-/// What the family "online" does with a guess of the number of steps if the run turns out to have
-/// `n` of them; counted by running through it.
+/// What the family "online" in one tier, "online-tiered" in two, does with a guess of the number of
+/// steps if the run turns out to have `n` of them; counted by running through it.
 /// @param guess  >= 0, or `unknown`: none
-/// @throws InvalidArgument as `plan`, or if the guess is negative or there is not exactly one tier
+/// @throws InvalidArgument as `plan`, or if the guess is negative or there are more than two tiers
 [[nodiscard]] Plan plan_guessed(const Costs& costs, Step n, Step guess);
 
 /// How a schedule that was planned with these costs is to be interpreted: a tape takes as many

@@ -46,9 +46,9 @@ struct SweepOptions {
 /// If the number of steps is known, the schedule is the one with the fewest advances for the slots
 /// that the budget holds, with a disk the cheapest by `Budget::disk_costs` (`choose_at_once`); a
 /// run whose states all fit recomputes nothing. If it is not, states are kept online (`online`,
-/// `online_tiered`) and the rest is planned when the end is reached; without a disk a run of just
-/// `expected_steps` then takes as few advances as if its length had been known. The result does not
-/// depend on the budget or the guess, bit for bit.
+/// `online_tiered`) and the rest is planned when the end is reached; a run of just `expected_steps`
+/// then costs as little as if its length had been known. The result does not depend on the budget
+/// or the guess, bit for bit.
 ///
 /// A stepper with tapes (`Stepper::tape_bytes`) is run with them in a schedule that keeps tapes in
 /// the place of states (`tapes_at_once`), if that takes fewer advances: the number of steps must be
