@@ -105,11 +105,12 @@ TEST_CASE("A transposed solve is corrected until its residual has vanished", "[i
   static constexpr double w = 3;
   using V = Eigen::Matrix<double, 1, 1>;
   V r;
-  V u;
+  V u(0);
   V d;
   double known = 3.3;  // what the solver takes w for
   const auto correct = [&known](V& x) { x /= known; };
-  const auto apply = [](const V& x, V& left) {
+  const auto apply = [&u](const V& x, V& left) {
+    u += x;
     left -= w * x;
     return std::abs(w * x[0]);
   };
@@ -120,7 +121,7 @@ TEST_CASE("A transposed solve is corrected until its residual has vanished", "[i
     return true;
   };
   r[0] = 1;
-  CHECK(solve_transposed(r, u, d, correct, apply, refresh) < 16 * eps);
+  CHECK(solve_transposed(r, d, correct, apply, refresh) < 16 * eps);
   CHECK(std::abs(u[0] - 1. / 3) <= eps);
   CHECK(refreshes == 1);
 
@@ -128,7 +129,7 @@ TEST_CASE("A transposed solve is corrected until its residual has vanished", "[i
     known = -3.3;
     r[0] = 1;
     const auto in_vain = [] { return true; };
-    CHECK(solve_transposed(r, u, d, correct, apply, in_vain) > 0.5);
+    CHECK(solve_transposed(r, d, correct, apply, in_vain) > 0.5);
     CHECK_THROWS_AS(check_adjoint_residual<double>(0.5, "method", Interval{0, 1, 1, 3}),
                     AdjointResidualError);
     CHECK_THROWS_AS(check_adjoint_residual<double>(std::nan(""), "method", Interval{}),
@@ -136,11 +137,12 @@ TEST_CASE("A transposed solve is corrected until its residual has vanished", "[i
   }
   SECTION("an adjoint that has sunk among the denormal numbers is solved") {
     r[0] = 1e-314;
-    CHECK(solve_transposed(r, u, d, correct, apply, refresh) <= 8 * eps);
+    CHECK(solve_transposed(r, d, correct, apply, refresh) <= 8 * eps);
   }
   SECTION("zero") {
     r[0] = 0;
-    CHECK(solve_transposed(r, u, d, correct, apply, refresh) == 0);
+    u[0] = 0;
+    CHECK(solve_transposed(r, d, correct, apply, refresh) == 0);
     CHECK(u[0] == 0);
   }
 }

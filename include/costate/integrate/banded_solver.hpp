@@ -13,6 +13,7 @@
 
 #include "costate/core/error.hpp"
 #include "costate/integrate/implicit_problem.hpp"
+#include "costate/integrate/one_instance.hpp"
 #include "costate/integrate/shifted_solver.hpp"
 
 /// @file
@@ -40,10 +41,10 @@ class BandedMatrix {
   /// The entry of row i in column i + offset, -Lower <= offset <= Upper. Entries of a matrix that
   /// is not periodic may be written, and are not used, where there is no such column.
   [[nodiscard]] Scalar& band(Eigen::Index i, int offset) {
-    return entries_[at(i * width + offset + Lower)];
+    return entries_[at((offset + Lower) * size_ + i)];
   }
   [[nodiscard]] Scalar band(Eigen::Index i, int offset) const {
-    return entries_[at(i * width + offset + Lower)];
+    return entries_[at((offset + Lower) * size_ + i)];
   }
 
  private:
@@ -51,131 +52,40 @@ class BandedMatrix {
   static std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
 
   Eigen::Index size_;
-  std::vector<Scalar> entries_;
+  std::vector<Scalar> entries_;  // diagonal by diagonal: loops over rows are vectors
 };
 
-/// The factors of a banded matrix that is not periodic. Without interchanges as long as no
-/// multiplier exceeds 100, as for W of a parabolic problem or small steps; else with partial
-/// pivoting.
+/// The factors of the first rows of a banded matrix by LU with partial pivoting, row by row.
 template <class Scalar, int L, int U>
 class BandedLu {
  public:
-  /// Factors rows 0 … size-1 of `a`. False if it cannot be inverted.
+  /// Factors rows and columns 0 … size-1 of `a`. False if it cannot be inverted.
   template <bool periodic>
   bool compute(const BandedMatrix<Scalar, L, U, periodic>& a, Eigen::Index size) {
     size_ = size;
     lower_.resize(at(size * L));
     inverse_.resize(at(size));
     upper_.resize(at(size * (U + L)));
-    pivoted_ = !compute_plain(a);
-    return !pivoted_ || compute_pivoted(a);
-  }
-
-  /// x ← A⁻¹ x; x has `size` entries.
-  void solve(Scalar* x) const {
-    if (pivoted_) return solve_pivoted(x);
-    Window<L> below;
-    for (Eigen::Index k = 0; k < size_; ++k) {
-      x[k] = below.push(x[k] - below.dot(lower_.data() + k * L));
-    }
-    Window<U> above;
-    for (Eigen::Index k = size_ - 1; k >= 0; --k) {
-      x[k] = above.push(x[k] * inverse_[at(k)] - above.dot(upper_.data() + k * U));
-    }
-  }
-
-  /// x ← A⁻ᵀ x
-  void solve_transpose(Scalar* x) const {
-    if (pivoted_) return solve_transpose_pivoted(x);
-    // Row by row of Uᵀ and Lᵀ: column by column of what is stored.
-    std::array<Scalar, at(U + 1)> ahead{};  // what the rows done contribute to row k, k+1, …
-    for (Eigen::Index k = 0; k < size_; ++k) {
-      const Scalar y = x[k] - ahead[0];
-      for (int j = 0; j < U; ++j) {
-        ahead[at(j)] = ahead[at(j + 1)] + upper_[at(k * U + j)] * y;
-      }
-      x[k] = y * inverse_[at(k)];
-    }
-    std::array<Scalar, at(L + 1)> behind{};
-    for (Eigen::Index k = size_ - 1; k >= 0; --k) {
-      const Scalar y = x[k] - behind[0];
-      for (int j = 0; j < L; ++j) {
-        behind[at(j)] = behind[at(j + 1)] + lower_[at(k * L + j)] * y;
-      }
-      x[k] = y;
-    }
-  }
-
- private:
-  static constexpr std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
-
-  // The last entries found, the nearest first.
-  template <int size>
-  struct Window {
-    std::array<Scalar, static_cast<std::size_t>(std::max(size, 1))> x{};
-    Scalar push(Scalar value) {
-      for (std::size_t j = x.size() - 1; j > 0; --j) x[j] = x[j - 1];
-      return x[0] = value;
-    }
-    [[nodiscard]] Scalar dot(const Scalar* with) const {
-      Scalar sum = 0;
-      for (int j = size - 1; j >= 0; --j) sum += with[j] * x[at(j)];
-      return sum;
-    }
-  };
-
-  // lower_[k L + j-1] is the multiplier of row k-j in row k; upper_[k U + j-1] is the entry of U in
-  // column k+j over the diagonal one, whose inverse is inverse_[k].
-  template <bool periodic>
-  bool compute_plain(const BandedMatrix<Scalar, L, U, periodic>& a) {
-    Scalar largest = 0;
-    for (Eigen::Index k = 0; k < size_; ++k) {
-      std::array<Scalar, static_cast<std::size_t>(L + U + 1)> row{};
-      for (int j = -L; j <= U; ++j) {
-        if (k + j >= 0 && k + j < size_) row[at(j + L)] = a.band(k, j);
-      }
-      for (int j = L; j >= 1; --j) {
-        const Scalar entry = k >= j ? row[at(L - j)] : Scalar(0);
-        const Scalar multiplier = k >= j ? entry * inverse_[at(k - j)] : Scalar(0);
-        for (int q = 1; q <= U && k >= j; ++q) {
-          row[at(L - j + q)] -= entry * upper_[at((k - j) * U + q - 1)];
-        }
-        lower_[at(k * L + j - 1)] = multiplier;
-        largest = std::max(largest, std::abs(multiplier));
-      }
-      const Scalar inverse = 1 / row[at(L)];
-      inverse_[at(k)] = inverse;
-      for (int j = 1; j <= U; ++j) upper_[at(k * U + j - 1)] = row[at(L + j)] * inverse;
-      if (!std::isfinite(inverse)) return false;
-    }
-    return largest <= Scalar(100);
-  }
-
-  // Row k of U has its entries in columns k+1 … k+U+L in upper_; lower_[k L + j-1] is the
-  // multiplier of row k in the row that lies j below it when column k is eliminated.
-  template <bool periodic>
-  bool compute_pivoted(const BandedMatrix<Scalar, L, U, periodic>& a) {
-    constexpr int width = U + L + 1;
-    using Row = std::array<Scalar, static_cast<std::size_t>(width)>;  // from column k on
-    std::array<Row, static_cast<std::size_t>(L + 1)> rows{};          // k … k+L
-    pivots_.resize(at(size_));
+    pivots_.resize(at(size));
+    constexpr std::size_t width = U + L + 1;
+    using Row = std::array<Scalar, width>;  // from column k on
+    std::array<Row, at(L + 1)> rows{};      // k … k+L
     const auto fetch = [&](Eigen::Index i, Eigen::Index first) {
       Row row{};
-      for (int j = -L; j <= U && i < size_; ++j) {
-        const Eigen::Index column = i + j;
-        if (column >= first && column >= 0 && column < size_)
-          row[at(column - first)] = a.band(i, j);
+      for (int j = -L; j <= U && i < size; ++j) {
+        const Eigen::Index c = i + j;
+        if (c >= std::max<Eigen::Index>(first, 0) && c < size) row[at(c - first)] = a.band(i, j);
       }
       return row;
     };
     for (int i = 0; i < L; ++i) rows[at(i)] = fetch(i, 0);
-    for (Eigen::Index k = 0; k < size_; ++k) {
+    for (Eigen::Index k = 0; k < size; ++k) {
       rows[at(L)] = fetch(k + L, k);
       std::size_t pivot = 0;
       for (std::size_t i = 1; i < rows.size(); ++i) {
         if (std::abs(rows[i][0]) > std::abs(rows[pivot][0])) pivot = i;
       }
-      pivots_[at(k)] = static_cast<int>(pivot);
+      pivots_[at(k)] = static_cast<Eigen::Index>(pivot);
       std::swap(rows[0], rows[pivot]);
       const Row top = rows[0];
       const Scalar inverse = 1 / top[0];
@@ -185,7 +95,7 @@ class BandedLu {
       for (std::size_t i = 1; i < rows.size(); ++i) {
         const Scalar multiplier = rows[i][0] * inverse;
         lower_[at(k * L) + i - 1] = multiplier;
-        for (std::size_t j = 1; j < top.size(); ++j) {
+        for (std::size_t j = 1; j < width; ++j) {
           rows[i - 1][j - 1] = rows[i][j] - multiplier * top[j];
         }
         rows[i - 1].back() = 0;
@@ -194,7 +104,8 @@ class BandedLu {
     return true;
   }
 
-  void solve_pivoted(Scalar* x) const {
+  /// x ← A⁻¹ x; x has `size` entries.
+  void solve(Scalar* x) const {
     for (Eigen::Index k = 0; k < size_; ++k) {
       std::swap(x[k], x[k + pivots_[at(k)]]);
       for (Eigen::Index j = 1; j <= L && k + j < size_; ++j) {
@@ -209,7 +120,8 @@ class BandedLu {
     }
   }
 
-  void solve_transpose_pivoted(Scalar* x) const {
+  /// x ← A⁻ᵀ x
+  void solve_transpose(Scalar* x) const {
     for (Eigen::Index k = 0; k < size_; ++k) {
       x[k] *= inverse_[at(k)];
       for (Eigen::Index j = 1; j <= U + L && k + j < size_; ++j) {
@@ -224,15 +136,334 @@ class BandedLu {
     }
   }
 
+ private:
+  static constexpr std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
+
   Eigen::Index size_ = 0;
-  bool pivoted_ = false;
-  std::vector<Scalar> lower_, inverse_, upper_;
-  std::vector<int> pivots_;
+  std::vector<Scalar> lower_;    // multipliers of row k in the rows below it
+  std::vector<Scalar> inverse_;  // of the pivots
+  std::vector<Scalar> upper_;    // the rest of the rows of U
+  std::vector<Eigen::Index> pivots_;
 };
 
-/// Factors W = M - a J(t, y, p), M diagonal, by banded LU. On a circle the last max(Lower, Upper)
-/// unknowns are eliminated last, which is as accurate as the matrix of the others is well conditioned;
-/// corrections make up for it. See `DenseShiftedSolver`.
+/// The factors of a banded matrix W, periodic or not, by LU without interchanges, in four blocks of
+/// rows side by side: one recurrence alone would wait for each operation to end. Between the blocks
+/// max(L, U) rows are left for later, and on a circle behind the last one, too: the border.
+///
+/// With W = (D E; C B), B the border's, the factors are those of D, Z = D⁻¹ E and those of
+/// S = B - C Z (H. H. Wang, ACM Trans. Math. Softw. 7 (1981) 170-183, in another order).
+template <class Scalar, int L, int U, bool periodic>
+class BlockedBandedLu {
+  static constexpr Eigen::Index lanes = 4;
+  static constexpr Eigen::Index gap = std::max(L, U);
+  static constexpr int most = static_cast<int>(lanes * gap + lanes - 1);  // rows in the border
+  using Vec = Eigen::Array<Scalar, lanes, 1>;
+  using Matrix = BandedMatrix<Scalar, L, U, periodic>;
+
+ public:
+  /// The smallest matrix that is worth it.
+  static constexpr Eigen::Index least = 16 * (L + U + 1);
+
+  explicit BlockedBandedLu(Eigen::Index size)
+      : size_(size),
+        rows_((size - (lanes - 1 + (periodic ? 1 : 0)) * gap) / lanes),
+        border_(size - lanes * rows_) {
+    if (size < least) return;
+    lower_.resize(at(rows_ * L));
+    inverse_.resize(at(rows_));
+    upper_.resize(at(rows_ * U));
+    left_.resize(at(rows_ * L));
+    right_.resize(at(rows_ * U));
+    x_.resize(at(rows_));
+    rest_.setZero();
+  }
+
+  /// Factors W = diagonal - a J. False if a multiplier exceeds 1, so that partial pivoting would
+  /// interchange rows, or something cannot be inverted.
+  /// @param diagonal  i -> entry of a diagonal matrix
+  template <class Diagonal>
+  COSTATE_ONE_INSTANCE bool compute(const Matrix& j, Scalar a, const Diagonal& diagonal) {
+    Vec largest = Vec::Zero();
+    std::array<Done, at(std::max(L, 1))> done;
+    factor<true>(j, a, diagonal, 0, gap, done, largest);
+    factor<false>(j, a, diagonal, gap, rows_ - gap, done, largest);
+    factor<true>(j, a, diagonal, rows_ - gap, rows_, done, largest);
+    // A pivot of 0 makes the last ones NaN.
+    if (!((largest <= Scalar(1)).all() && inverse_[at(rows_ - 1)].isFinite().all())) return false;
+    invert_border_columns();
+    return reduce(j, a, diagonal);
+  }
+
+  /// x ← W⁻¹ x
+  COSTATE_ONE_INSTANCE void solve(Scalar* x) {
+    Window<L> below;
+    for (Eigen::Index k = 0; k < rows_; ++k) {
+      x_[at(k)] = below.push(below.reduced(gather(x, k), lower_.data() + k * L));
+    }
+    Window<U> above;
+    for (Eigen::Index k = rows_ - 1; k >= 0; --k) {
+      x_[at(k)] = above.push(above.reduced(x_[at(k)] * inverse_[at(k)], upper_.data() + k * U));
+    }
+    for (Eigen::Index i = 0; i < border_; ++i) rest_[i] = x[row_of(i)];
+    for (const Coupling& b : couplings_) rest_[b.i] -= b.entry * x_[at(b.k)][b.lane];
+    if constexpr (most > 0) rest_ = small_.solve(rest_).eval();
+    for (Eigen::Index i = 0; i < border_; ++i) x[row_of(i)] = rest_[i];
+    const std::array<Vec, at(L + U)> beside = neighbours();
+    for (Eigen::Index k = 0; k < rows_; ++k) {
+      Vec v = x_[at(k)];
+      for (int c = 0; c < L; ++c) v -= left_[at(k * L + c)] * beside[at(c)];
+      for (int c = 0; c < U; ++c) v -= right_[at(k * U + c)] * beside[at(L + c)];
+      scatter(v, x, k);
+    }
+  }
+
+  /// x ← W⁻ᵀ x
+  COSTATE_ONE_INSTANCE void solve_transpose(Scalar* x) {
+    std::array<Vec, at(L + U)> sums;
+    sums.fill(Vec::Zero());
+    for (Eigen::Index k = 0; k < rows_; ++k) {
+      const Vec v = gather(x, k);
+      x_[at(k)] = v;
+      for (int c = 0; c < L; ++c) sums[at(c)] += left_[at(k * L + c)] * v;
+      for (int c = 0; c < U; ++c) sums[at(L + c)] += right_[at(k * U + c)] * v;
+    }
+    for (Eigen::Index i = 0; i < border_; ++i) rest_[i] = x[row_of(i)];
+    each_neighbour(
+        [&](int c, Eigen::Index lane, Eigen::Index i) { rest_[i] -= sums[at(c)][lane]; });
+    if constexpr (most > 0) rest_ = small_.transpose().solve(rest_).eval();
+    for (Eigen::Index i = 0; i < border_; ++i) x[row_of(i)] = rest_[i];
+    for (const Coupling& b : couplings_) x_[at(b.k)][b.lane] -= b.entry * rest_[b.i];
+    Window<U> above;
+    for (Eigen::Index k = 0; k < rows_; ++k) {
+      const Vec v = above.push(above.reduced(
+          x_[at(k)], [&](int q) -> const Vec& { return upper_[at((k - q) * U + q - 1)]; }, k));
+      x_[at(k)] = v * inverse_[at(k)];
+    }
+    Window<L> below;
+    for (Eigen::Index k = rows_ - 1; k >= 0; --k) {
+      scatter(below.push(below.reduced(
+                  x_[at(k)], [&](int q) -> const Vec& { return lower_[at((k + q) * L + q - 1)]; },
+                  rows_ - 1 - k)),
+              x, k);
+    }
+  }
+
+ private:
+  static constexpr std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
+
+  // The last entries found of a recurrence, the nearest first.
+  template <int size>
+  struct Window {
+    std::array<Vec, at(std::max(size, 1))> x;
+    Window() { x.fill(Vec::Zero()); }
+    const Vec& push(const Vec& value) {
+      for (std::size_t j = x.size() - 1; j > 0; --j) x[j] = x[j - 1];
+      return x[0] = value;
+    }
+    // v less the products with them.
+    [[nodiscard]] Vec reduced(Vec v, const Vec* with) const {
+      for (int j = size - 1; j >= 0; --j) v -= with[j] * x[at(j)];
+      return v;
+    }
+    // The same; with(j) belongs to the j-th of them, of which there are `found` so far.
+    template <class With>
+    [[nodiscard]] Vec reduced(Vec v, const With& with, Eigen::Index found) const {
+      for (int j = size; j >= 1; --j) {
+        if (found >= j) v -= with(j) * x[at(j - 1)];
+      }
+      return v;
+    }
+  };
+  // An entry of C: row i of the border, row k of the block of a lane.
+  struct Coupling {
+    Eigen::Index i, k, lane;
+    Scalar entry;
+  };
+
+  // The first row of a block; the row of a border entry.
+  [[nodiscard]] Eigen::Index start(Eigen::Index lane) const { return lane * (rows_ + gap); }
+  [[nodiscard]] Eigen::Index row_of(Eigen::Index i) const {
+    const Eigen::Index lane =
+        gap > 0 ? std::min(i / std::max<Eigen::Index>(gap, 1), lanes - 1) : lanes - 1;
+    return start(lane) + rows_ + i - lane * gap;
+  }
+  // Entry k of each block.
+  template <class Entry>
+  [[nodiscard]] Vec each_lane(const Entry& entry, Eigen::Index k) const {
+    return [&]<Eigen::Index... lane>(std::integer_sequence<Eigen::Index, lane...>) {
+      return Vec(entry(start(lane) + k)...);
+    }
+    (std::make_integer_sequence<Eigen::Index, lanes>{});
+  }
+  [[nodiscard]] Vec gather(const Scalar* x, Eigen::Index k) const {
+    return each_lane([x](Eigen::Index i) { return x[i]; }, k);
+  }
+  void scatter(const Vec& v, Scalar* x, Eigen::Index k) const {
+    for (Eigen::Index lane = 0; lane < lanes; ++lane) x[start(lane) + k] = v[lane];
+  }
+
+  // Visits (c, lane, i): column c of left_ (c < L) or right_ (c - L) belongs to border entry i.
+  template <class Visit>
+  void each_neighbour(const Visit& visit) const {
+    for (Eigen::Index lane = 0; lane < lanes; ++lane) {
+      // Left of a block are the last L rows of the border before it.
+      const Eigen::Index before = lane > 0 ? lane * gap : border_;
+      for (int c = 0; c < L && (lane > 0 || periodic); ++c) visit(c, lane, before - L + c);
+      for (int c = 0; c < U && lane * gap + c < border_; ++c) visit(L + c, lane, lane * gap + c);
+    }
+  }
+  [[nodiscard]] std::array<Vec, at(L + U)> neighbours() const {
+    std::array<Vec, at(L + U)> out;
+    out.fill(Vec::Zero());
+    each_neighbour([&](int c, Eigen::Index lane, Eigen::Index i) { out[at(c)][lane] = rest_[i]; });
+    return out;
+  }
+
+  // What the elimination reads of a row above.
+  struct Done {
+    Vec inverse;
+    std::array<Vec, at(std::max(U, 1))> upper;  // not divided by the pivot
+    std::array<Vec, at(std::max(L, 1))> left;
+    Done() : inverse(Vec::Zero()) {  // no row
+      upper.fill(Vec::Zero());
+      left.fill(Vec::Zero());
+    }
+  };
+
+  // Rows from … to-1 of all blocks. left_ becomes L⁻¹ times its columns of E, right_ its columns of
+  // E. `edge`: entries may lie outside of the block.
+  template <bool edge, class Diagonal>
+  void factor(const Matrix& jacobian, Scalar a, const Diagonal& diagonal, Eigen::Index from,
+              Eigen::Index to, std::array<Done, at(std::max(L, 1))>& above, Vec& most_of_all) {
+    std::array<Done, at(std::max(L, 1))> done = above;  // the nearest first, in registers
+    Vec largest = most_of_all;
+    for (Eigen::Index k = from; k < to; ++k) {
+      std::array<Vec, at(L + U + 1)> row;
+      for (int j = -L; j <= U; ++j) {
+        row[at(j + L)] = -a * each_lane([&](Eigen::Index i) { return jacobian.band(i, j); }, k);
+      }
+      row[at(L)] += each_lane(diagonal, k);
+      Done now;
+      for (int c = 0; c < U; ++c) right_[at(k * U + c)] = Vec::Zero();
+      if constexpr (edge) {
+        if (!periodic) {
+          for (int j = -L; j <= U; ++j) {
+            if (k + j < 0) row[at(j + L)][0] = 0;
+            if (start(lanes - 1) + k + j >= size_) row[at(j + L)][lanes - 1] = 0;
+          }
+        }
+        for (int j = -L; j < 0; ++j) {
+          if (k + j < 0) now.left[at(k + j + L)] = std::exchange(row[at(j + L)], Vec(Vec::Zero()));
+        }
+        for (int j = 1; j <= U; ++j) {
+          if (k + j < rows_) continue;
+          right_[at(k * U + k + j - rows_)] = std::exchange(row[at(j + L)], Vec(Vec::Zero()));
+        }
+      }
+      for (int j = L; j >= 1; --j) {
+        const Done& with = done[at(j - 1)];
+        const Vec entry = row[at(L - j)];
+        const Vec multiplier = entry * with.inverse;
+        // In this order the product does not wait for the division.
+        for (int q = 0; q < U; ++q)
+          row[at(L - j + 1 + q)] -= (entry * with.upper[at(q)]) * with.inverse;
+        for (int c = 0; c < L; ++c) now.left[at(c)] -= multiplier * with.left[at(c)];
+        lower_[at(k * L + j - 1)] = multiplier;
+        largest = largest.max(multiplier.abs());
+      }
+      now.inverse = row[at(L)].inverse();
+      inverse_[at(k)] = now.inverse;
+      for (int q = 0; q < U; ++q) {
+        now.upper[at(q)] = row[at(L + 1 + q)];
+        upper_[at(k * U + q)] = row[at(L + 1 + q)] * now.inverse;
+      }
+      for (int c = 0; c < L; ++c) left_[at(k * L + c)] = now.left[at(c)];
+      for (std::size_t j = done.size() - 1; j > 0; --j) done[j] = done[j - 1];
+      done[0] = now;
+    }
+    above = done;
+    most_of_all = largest;
+  }
+
+  // left_ and right_ become the columns of Z.
+  void invert_border_columns() {
+    for (Eigen::Index k = rows_ - U + 1; k < rows_; ++k) {
+      for (int j = 1; j <= L && k - j >= rows_ - U; ++j) {
+        for (int c = 0; c < U; ++c) {
+          right_[at(k * U + c)] -= lower_[at(k * L + j - 1)] * right_[at((k - j) * U + c)];
+        }
+      }
+    }
+    std::array<Window<U>, at(L + U)> above;
+    for (Eigen::Index k = rows_ - 1; k >= 0; --k) {
+      const Vec inverse = inverse_[at(k)];
+      const Vec* const upper = upper_.data() + k * U;
+      for (int c = 0; c < L; ++c) {
+        Vec& v = left_[at(k * L + c)];
+        v = above[at(c)].push(above[at(c)].reduced(v * inverse, upper));
+      }
+      for (int c = 0; c < U; ++c) {
+        Vec& v = right_[at(k * U + c)];
+        v = above[at(L + c)].push(above[at(L + c)].reduced(v * inverse, upper));
+      }
+    }
+  }
+
+  // Factors S.
+  template <class Diagonal>
+  bool reduce(const Matrix& jacobian, Scalar a, const Diagonal& diagonal) {
+    couplings_.clear();
+    Small s = Small::Identity();
+    for (Eigen::Index i = 0; i < border_; ++i) {
+      const Eigen::Index row = row_of(i);
+      s(i, i) = diagonal(row);
+      for (int j = -L; j <= U; ++j) {
+        Eigen::Index c = row + j;
+        if (c < 0 || c >= size_) {
+          if (!periodic) continue;
+          c += c < 0 ? size_ : -size_;
+        }
+        const Scalar entry = -a * jacobian.band(row, j);
+        const Eigen::Index lane = std::min(c / (rows_ + gap), lanes - 1);
+        const Eigen::Index k = c - start(lane);
+        if (k >= rows_) {
+          s(i, lane * gap + k - rows_) += entry;
+        } else {
+          couplings_.push_back({i, k, lane, entry});
+        }
+      }
+    }
+    for (const Coupling& b : couplings_) {
+      each_neighbour([&](int c, Eigen::Index lane, Eigen::Index i) {
+        if (lane != b.lane) return;
+        const Vec& z = c < L ? left_[at(b.k * L + c)] : right_[at(b.k * U + c - L)];
+        s(b.i, i) -= b.entry * z[lane];
+      });
+    }
+    if constexpr (most > 0) {
+      small_.compute(s);
+      return is_regular(small_);
+    }
+    return true;
+  }
+
+  using Small = Eigen::Matrix<Scalar, most, most>;
+
+  Eigen::Index size_, rows_, border_;
+  std::vector<Vec> lower_;    // row k: multipliers of the rows k-1, k-2, …
+  std::vector<Vec> inverse_;  // of the pivots
+  std::vector<Vec> upper_;    // row k of U, divided by its pivot: columns k+1, …
+  std::vector<Vec> left_, right_;
+  std::vector<Coupling> couplings_;
+  std::vector<Vec> x_;
+  Eigen::PartialPivLU<Small> small_;
+  Eigen::Matrix<Scalar, most, 1> rest_;
+};
+
+/// Factors W = M - a J(t, y, p), M diagonal, by banded LU: without interchanges if the multipliers
+/// allow, as for parabolic problems and small steps, else with partial pivoting; then on a circle
+/// the last max(Lower, Upper) unknowns are eliminated last, which is as accurate as the matrix of
+/// the others is well conditioned, and corrections make up for it. See `DenseShiftedSolver`.
 template <Problem F>
 class BandedShiftedSolver {
   using Matrix = typename F::Jacobian;
@@ -246,7 +477,7 @@ class BandedShiftedSolver {
   /// @param f  must outlive the solver
   /// @throws InvalidArgument if the state is shorter than twice the width of the band
   BandedShiftedSolver(const F& f, const Parameters&, Eigen::Index size)
-      : f_(f), w_(size), inner_(size - border), z_(inner_, border) {
+      : f_(f), w_(size), blocks_(size), inner_(size - border), z_(inner_, border) {
     if (size < 2 * (lower + upper + 1)) {
       throw InvalidArgument("a banded Jacobian of " + std::to_string(size) +
                             " rows is hardly banded: make it a dense matrix");
@@ -256,15 +487,19 @@ class BandedShiftedSolver {
   /// Makes W the matrix of the next solves. False if it cannot be inverted.
   bool prepare(double t, const State& y, const Parameters& p, double a) {
     f_.jacobian(t, y, p, w_);
-    const Eigen::Index size = w_.size();
-    const auto factor = static_cast<Scalar>(-a);
-    for (Eigen::Index i = 0; i < size; ++i) {
-      for (int j = -lower; j <= upper; ++j) w_.band(i, j) *= factor;
+    const auto factor = static_cast<Scalar>(a);
+    const auto mass = [&]([[maybe_unused]] Eigen::Index i) {
       if constexpr (HasMass<F>) {
-        w_.band(i, 0) += f_.mass().diagonal()[i];
+        return f_.mass().diagonal()[i];
       } else {
-        w_.band(i, 0) += 1;
+        return Scalar(1);
       }
+    };
+    in_blocks_ = w_.size() >= Blocks::least && blocks_.compute(w_, factor, mass);
+    if (in_blocks_) return true;
+    for (Eigen::Index i = 0; i < w_.size(); ++i) {
+      for (int j = -lower; j <= upper; ++j) w_.band(i, j) *= -factor;
+      w_.band(i, 0) += mass(i);
     }
     if (!lu_.compute(w_, inner_)) return false;
     if constexpr (border > 0) return prepare_border();
@@ -273,6 +508,7 @@ class BandedShiftedSolver {
 
   /// x ← W⁻¹ x
   void solve(State& x) {
+    if (in_blocks_) return blocks_.solve(x.data());
     lu_.solve(x.data());
     if constexpr (border > 0) {
       Rest rest = x.template tail<border>();
@@ -285,6 +521,7 @@ class BandedShiftedSolver {
 
   /// x ← W⁻ᵀ x
   void solve_transpose(State& x) {
+    if (in_blocks_) return blocks_.solve_transpose(x.data());
     if constexpr (border > 0) {
       Rest rest = x.template tail<border>();
       rest.noalias() -= z_.transpose() * x.head(inner_);
@@ -299,6 +536,7 @@ class BandedShiftedSolver {
   static constexpr int lower = Matrix::lower;
   static constexpr int upper = Matrix::upper;
   static constexpr int border = Matrix::is_periodic ? std::max(lower, upper) : 0;
+  using Blocks = BlockedBandedLu<Scalar, lower, upper, Matrix::is_periodic>;
   using Border = Eigen::Matrix<Scalar, std::max(border, 1), std::max(border, 1)>;
   using Rest = Eigen::Matrix<Scalar, border, 1>;
 
@@ -344,7 +582,10 @@ class BandedShiftedSolver {
   }
 
   const F& f_;
-  Matrix w_;
+  Matrix w_;  // the Jacobian; W where rows are interchanged
+  Blocks blocks_;
+  bool in_blocks_ = false;
+  // With interchanges:
   Eigen::Index inner_;  // rows that are not in the border
   BandedLu<Scalar, lower, upper> lu_;
   Eigen::Matrix<Scalar, Eigen::Dynamic, border> z_;  // the inner matrix inverted, times the border

@@ -270,7 +270,9 @@ class BdfKernel {
       }
     }
     const auto beta = static_cast<Scalar>(c.slope);
+    u_.setZero();
     const auto apply = [&](const State& d, State& r) {
+      u_ += d;
       base_ = beta * d;
       f_.vjp(s.t_next, next_, p_, base_, y_term_, p_bar);
       r += y_term_;
@@ -282,7 +284,7 @@ class BdfKernel {
     const auto correct = [&](State& d) { solver_.solve_transpose(d); };
     const auto refresh = [&] { return solver_.prepare(s.t_next, next_, p_, c.slope); };
     r_ = lambda;
-    const double left = solve_transposed(r_, u_, d_, correct, apply, refresh);
+    const double left = solve_transposed(r_, d_, correct, apply, refresh);
     check_adjoint_residual<Scalar>(left, Method::name, s);
     mass_transpose_product(f_, u_, base_);
     std::array<State, m>& x = adjoint_.x;

@@ -10,6 +10,7 @@
 
 #include "costate/core/error.hpp"
 #include "costate/integrate/implicit_problem.hpp"
+#include "costate/integrate/linear_combination.hpp"
 #include "costate/integrate/newton.hpp"
 #include "costate/integrate/one_instance.hpp"
 #include "costate/integrate/shifted_solver.hpp"
@@ -133,6 +134,21 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
 
   static constexpr std::size_t stage_count = T.a.size();
   static constexpr std::size_t solution = solution_stages(T);
+  // Coefficients as types, for stage_algebra.
+  template <std::size_t I>
+  struct Row {
+    static constexpr double at(std::size_t j) { return T.a[I][j]; }
+  };
+  template <std::size_t I>
+  struct Column {
+    static constexpr double at(std::size_t j) { return T.a[j][I]; }
+  };
+  struct Weights {
+    static constexpr double at(std::size_t j) { return T.b[j]; }
+  };
+  struct Ones {
+    static constexpr double at(std::size_t) { return 1; }
+  };
   static constexpr std::size_t first_taped = T.a[0][0] == 0 ? 1 : 0;
   static constexpr std::size_t first_implicit = [] {
     std::size_t i = 0;
@@ -185,10 +201,17 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
       const double t = stage_time(s, T.c[i]);
       const auto ha = static_cast<Scalar>(s.h * T.a[i][i]);
       const auto weight = static_cast<Scalar>(s.h * T.b[i]);
-      r_ = weight * lambda;
-      for (std::size_t j = i + 1; j < solution; ++j) {
-        if (T.a[j][i] != 0) r_ += static_cast<Scalar>(s.h * T.a[j][i]) * k_[j];
-      }
+      stage_algebra::each<solution>([&](auto index) {
+        constexpr std::size_t c = index;
+        if (c != i) return;
+        if constexpr (stage_algebra::next_nonzero<Column<c>>(c + 1, solution) == solution) {
+          r_ = weight * lambda;
+        } else if constexpr (T.b[c] == 0) {
+          r_ = stage_algebra::sum<Column<c>, c + 1, solution>(s.h, k_);
+        } else {
+          r_ = stage_algebra::plus<Column<c>, c + 1, solution>(weight * lambda, s.h, k_);
+        }
+      });
       if constexpr (integrates) {
         objective_gradient(t, y_[i]);
         y_term_ *= weight;
@@ -200,26 +223,36 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
         invert_mass(s, t, y_[i], r_, true);
         f_.vjp(t, y_[i], p_, r_, v, p_bar);
       } else {
-        v.setZero();
+        bool first = true;
         const auto apply = [&](const State& d, State& r) {
-          f_.vjp(t, y_[i], p_, d, base_, p_bar);
-          v += base_;
-          base_ *= ha;
-          r += base_;
-          const Scalar largest = base_.cwiseAbs().maxCoeff();
-          mass_transpose_product(f_, d, base_);
-          r -= base_;
-          return std::max(largest, base_.cwiseAbs().maxCoeff());
+          State& product = first ? v : base_;
+          f_.vjp(t, y_[i], p_, d, product, p_bar);
+          if (!first) v += product;
+          first = false;
+          return subtract_product(ha, d, product, r);
         };
         const auto correct = [&](State& d) { solver_.solve_transpose(d); };
         const auto refresh = [&] { return prepare(s, t, y_[i], T.a[i][i]); };
         if (cheap_to_prepare<ShiftedSolver<F>> || prepared_ != T.a[i][i]) refresh();
-        const double left = solve_transposed(r_, u_, d_, correct, apply, refresh);
+        const double left = solve_transposed(r_, d_, correct, apply, refresh);
+        if (first) v.setZero();
         check_adjoint_residual<Scalar>(left, T.name, s);
       }
       if constexpr (integrates) v += y_term_;
     }
-    for (std::size_t i = 0; i < solution; ++i) lambda += k_[i];
+    lambda = stage_algebra::plus<Ones, 0, solution>(lambda, 1, k_);
+  }
+
+  // r ← r - (M - h a J)ᵀ d, given Jᵀ d; returns the largest magnitude among the terms.
+  Scalar subtract_product(Scalar ha, const State& d, const State& product, State& r) {
+    if constexpr (HasMass<F>) {
+      mass_transpose_product(f_, d, u_);
+      r += ha * product - u_;
+      return (ha * product).cwiseAbs().cwiseMax(u_.cwiseAbs()).maxCoeff();
+    } else {
+      r += ha * product - d;
+      return (ha * product).cwiseAbs().cwiseMax(d.cwiseAbs()).maxCoeff();
+    }
   }
 
   // The stages that y⁺ depends on, in one compiled copy: forward steps, replays and adjoints have
@@ -263,31 +296,38 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
       if (!trial) not_converged(T.name, s, t, result.correction);
       return false;
     }
-    k_[i] = (y_[i] - base_) / ha;
+    k_[i] = (1 / ha) * (y_[i] - base_);
     return true;
   }
 
   // base = y + h sum_{j<i} a_ij k_j
   COSTATE_ONE_INSTANCE void set_base(std::size_t i, const Interval& s, const State& y,
                                      const std::array<State, stage_count>& k) {
-    base_ = y;
-    for (std::size_t j = 0; j < i; ++j) {
-      if (T.a[i][j] != 0) base_ += static_cast<Scalar>(s.h * T.a[i][j]) * k[j];
-    }
+    stage_algebra::each<stage_count>([&](auto index) {
+      constexpr std::size_t row = index;
+      if (row != i) return;
+      if constexpr (stage_algebra::next_nonzero<Row<row>>(0, row) == row) {
+        base_ = y;
+      } else {
+        base_ = stage_algebra::plus<Row<row>, 0, row>(y, s.h, k);
+      }
+    });
   }
 
   // y += h sum b_i k_i
   static void add_slopes(const Interval& s, const std::array<State, stage_count>& k, State& y) {
-    for (std::size_t i = 0; i < solution; ++i) {
-      if (T.b[i] != 0) y += static_cast<Scalar>(s.h * T.b[i]) * k[i];
-    }
+    y = stage_algebra::plus<Weights, 0, solution>(y, s.h, k);
   }
 
   // r ← M (base - x) + h a r
   void close_residual(Scalar ha, const State& x, State& r) {
-    d_ = base_ - x;
-    r *= ha;
-    add_mass_product(f_, d_, r);
+    if constexpr (HasMass<F>) {
+      d_ = base_ - x;
+      r *= ha;
+      add_mass_product(f_, d_, r);
+    } else {
+      r = ha * r + (base_ - x);
+    }
   }
 
   // Makes W that with which the iteration of the first implicit stage began.

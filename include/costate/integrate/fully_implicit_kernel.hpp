@@ -55,7 +55,7 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
     for (auto* states : {&y_, &v_}) {
       for (State& x : *states) x.setZero(size);
     }
-    for (Stages* x : {&x_, &r_, &d_, &theta_}) x->setZero(stage_count * size);
+    for (Stages* x : {&x_, &r_, &d_}) x->setZero(stage_count * size);
     for (State* x : {&slope_, &part_, &sum_}) x->setZero(size);
 
     if constexpr (stiffly_accurate(T)) {
@@ -177,7 +177,7 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
     };
     const auto correct = [&](Stages& d) { solver_.solve_transpose(d); };
     const auto refresh = [&] { return prepare(s); };
-    const double left = solve_transposed(r_, theta_, d_, correct, apply, refresh);
+    const double left = solve_transposed(r_, d_, correct, apply, refresh);
     check_adjoint_residual<Scalar>(left, T.name, s);
     for (const State& v : v_) lambda += v;
   }
@@ -267,7 +267,7 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
   std::array<double, T.a.size()> t_{};
   std::array<State, T.a.size()> y_;
   std::array<State, T.a.size()> v_;
-  Stages x_, r_, d_, theta_;
+  Stages x_, r_, d_;
   State slope_, part_, sum_;
 };
 

@@ -125,7 +125,7 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
     for (auto* states : {&y_, &f_slope_, &g_slope_}) {
       for (State& x : *states) x.setZero(size);
     }
-    for (State* x : {&base_, &r_, &d_, &u_, &q_}) x->setZero(size);
+    for (State* x : {&base_, &r_, &d_, &q_}) x->setZero(size);
   }
 
   /// dy → dy⁺ in place, the derivative of y⁺ in the direction (dy, dp); adds that of the integral.
@@ -286,7 +286,7 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
         const auto correct = [&](State& d) { solver_.solve_transpose(d); };
         const auto refresh = [&] { return prepare(s, t, y_[i], T.a[i][i]); };
         if (cheap_to_prepare<ShiftedSolver<Stiff>> || prepared_ != T.a[i][i]) refresh();
-        const double left = solve_transposed(r_, u_, d_, correct, apply, refresh);
+        const double left = solve_transposed(r_, d_, correct, apply, refresh);
         check_adjoint_residual<Scalar>(left, T.name, s);
       }
       v += q_;
@@ -357,7 +357,7 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
   double prepared_ = 0;    // the a_ii of the solver's matrix in this step; 0: none
   bool at_start_ = false;  // it is the one of prepare_start
   std::array<State, stage_count> y_, f_slope_, g_slope_;
-  State base_, r_, d_, u_, q_;
+  State base_, r_, d_, q_;
 };
 
 }  // namespace costate

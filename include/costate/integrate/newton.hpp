@@ -59,13 +59,9 @@ COSTATE_ONE_INSTANCE double relative_size(const V& d, const V& x) {
   using Scalar = typename V::Scalar;
   const Scalar tiny = std::sqrt(std::sqrt(std::numeric_limits<Scalar>::epsilon()));
   const Scalar floor = std::max(tiny * x.cwiseAbs().maxCoeff(), std::numeric_limits<Scalar>::min());
-  double size = 0;
-  for (Eigen::Index i = 0; i < x.size(); ++i) {
-    const auto ratio = static_cast<double>(std::abs(d[i]) / (std::abs(x[i]) + floor));
-    if (!(ratio <= size)) size = ratio;  // takes a NaN, too
-    if (std::isnan(size)) break;
-  }
-  return size;
+  // A NaN propagates.
+  return static_cast<double>(
+      (d.array().abs() / (x.array().abs() + floor)).template maxCoeff<Eigen::PropagateNaN>());
 }
 
 /// Finds the x with residual(x) = 0 by x ← x + W⁻¹ residual(x).

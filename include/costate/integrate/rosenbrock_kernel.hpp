@@ -256,7 +256,9 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
     } else {
       sum_ = lambda;
     }
+    State* w = nullptr;
     const auto apply = [&](const State& d, State& r) {
+      *w += d;
       f_.vjp(s.t, y, p_, d, slope_, scratch_p_);
       r += factor * slope_ - d;
       return std::max(d.cwiseAbs().maxCoeff(), factor * slope_.cwiseAbs().maxCoeff());
@@ -270,7 +272,9 @@ class RosenbrockKernel : public StepKernel<RosenbrockKernel<F, T, Objective>, F,
         if (T.a[j][i] != 0) r_ += static_cast<Scalar>(T.a[j][i]) * v_[j];
         if (T.c[j][i] != 0) r_ += static_cast<Scalar>(T.gamma * T.c[j][i]) * w_[j];
       }
-      const double left = solve_transposed(r_, w_[i], d_, correct, apply, refresh);
+      w = &w_[i];
+      w->setZero();
+      const double left = solve_transposed(r_, d_, correct, apply, refresh);
       check_adjoint_residual<Scalar>(left, T.name, s);
       d_ = factor * w_[i];
       f_.vjp(stage_time(s, T.alpha[i]), y_[i], p_, d_, v_[i], p_bar);

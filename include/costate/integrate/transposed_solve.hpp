@@ -20,11 +20,10 @@ namespace costate {
 /// Solves Wᵀ u = rhs by u ← u + W̃⁻ᵀ r with some W̃ near W, where the residual
 /// r = rhs - Wᵀ u is formed without W.
 ///
-/// Whoever calls it keeps products of u in step with u: they are linear, and `apply` is called with
-/// each correction.
+/// Whoever calls it sums up u, or the products of u it wants, in `apply`, which is called with each
+/// correction (never if rhs = 0).
 ///
 /// @param r        in: rhs; out: what is left of it
-/// @param u        set to the solution
 /// @param d        work space
 /// @param correct  (d), d ← W̃⁻ᵀ d
 /// @param apply    (d, r) -> Scalar: r ← r - Wᵀ d; returns the largest magnitude among the terms
@@ -33,24 +32,26 @@ namespace costate {
 /// @returns the residual relative to the terms it is made of, in the maximum norm; at most
 ///          `adjoint_tolerance` if it has been solved
 template <class V, class Correct, class Apply, class Refresh>
-double solve_transposed(V& r, V& u, V& d, const Correct& correct, const Apply& apply,
+double solve_transposed(V& r, V& d, const Correct& correct, const Apply& apply,
                         const Refresh& refresh) {
   using Scalar = typename V::Scalar;
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon());
   constexpr int most_corrections = 60;
-  u.setZero();
-  if ((r.array() == Scalar(0)).all()) return 0;
+  const auto size = [](const V& v) {  // a NaN propagates
+    return static_cast<double>(v.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>());
+  };
+  const double start = size(r);
+  if (start == 0) return 0;
   // Adjoints of dissipative problems vanish: below this, rounding is absolute.
   double scale = static_cast<double>(std::numeric_limits<Scalar>::min()) / epsilon;
-  scale = std::max(scale, static_cast<double>(r.cwiseAbs().maxCoeff()));
+  scale = std::max(scale, start);
   double last = 1;
   bool fresh = false;
   for (int i = 0; i < most_corrections; ++i) {
     d = r;
     correct(d);
-    u += d;
     scale = std::max(scale, static_cast<double>(apply(d, r)));
-    const double left = static_cast<double>(r.cwiseAbs().maxCoeff()) / scale;
+    const double left = size(r) / scale;
     if (!std::isfinite(left) || left <= 8 * epsilon) return left;
     const double rate = left / last;
     last = left;
