@@ -1,24 +1,36 @@
 // (a) The cost of the adjoint of a step, in forward steps of the same method, from the state before
 //     the step (which runs its stages again) and from its tape: Burgers flow, n = 1000; explicit
-//     Runge-Kutta methods at most 2.6, diagonally implicit ones from the tape at most 1.0,
-//     Crank-Nicolson at most 0.55.
+//     Runge-Kutta methods at most 2.6, diagonally implicit ones from the tape at most 1.0. Methods
+//     that solve for all stages at once on 32 points, symplectic ones on a chain of 500 masses.
+// (b) Work and precision of the gradient (work_precision.cpp).
 // (d) What tapes save of a whole gradient of a stiff PDE, for several budgets: viscous Burgers
-// flow,
-//     where Newton's iteration is most of a step, and the Brusselator on a square, where the
+//     flow, where Newton's iteration is most of a step, and the Brusselator on a square, where the
 //     factorisation is, which a tape does not spare.
 // Processor time, medians of runs in turn. Usage: integrators [rounds]
+//                                                 integrators work [picture.svg]
 
 #include <cstdio>
 #include <cstdlib>
 #include <numbers>
+#include <string_view>
 #include <vector>
 
 #include "costate/costate.hpp"
+#include "costate/integrate/bdf.hpp"
 #include "costate/integrate/diagonally_implicit.hpp"
+#include "costate/integrate/fully_implicit.hpp"
+#include "costate/integrate/imex.hpp"
+#include "costate/integrate/more_explicit_methods.hpp"
+#include "costate/integrate/multistep.hpp"
+#include "costate/integrate/reversible.hpp"
+#include "costate/integrate/rosenbrock.hpp"
+#include "costate/integrate/symplectic.hpp"
 #include "support/adjoint_cost.hpp"
 #include "support/brusselator.hpp"
 #include "support/burgers.hpp"
+#include "support/chain.hpp"
 #include "support/measure.hpp"
+#include "work_precision.hpp"
 
 namespace {
 
@@ -31,24 +43,133 @@ auto half_square() {
       });
 }
 
-// One row of table (a). Returns whether the bound holds, for the tape if there is one.
-template <class Method>
-bool adjoint_row(int rounds, double bound) {
-  constexpr Eigen::Index size = 1000;
-  const Burgers model{.dx = 2 * std::numbers::pi / static_cast<double>(size)};
-  const costate::RunOf<Burgers> run{
-      .t0 = 0, .t1 = 0.1, .y0 = Burgers::initial(size), .p = Burgers::Parameters(0.005)};
-  const auto target = half_square<Burgers::Parameters>();
-  const bench::AdjointCost cost =
-      bench::adjoint_cost(model, Method{.steps = 100}, target, run, rounds);
-  const bool taped = cost.from_tape > 0;
-  const double ratio = taped ? cost.from_tape : cost.from_state;
-  const bool good = ratio <= bound;
-  std::printf("(a) %-26s %8.2f us/step   adjoint from state %5.2f", Method::tableau.name,
-              cost.forward * 1e6, cost.from_state);
-  taped ? std::printf("   from tape %5.2f", cost.from_tape) : std::printf("                  ");
-  std::printf("   at most %.2f   %s\n", bound, good ? "ok" : "MISSED");
-  return good;
+// The same with a dense matrix.
+struct DenseBurgers : Burgers {
+  using Jacobian = Eigen::MatrixXd;
+  void jacobian(double, const State& y, const Parameters& p, Jacobian& j) const {
+    Burgers::Jacobian band(y.size());
+    Burgers::jacobian(0, y, p, band);
+    j.setZero();
+    each(y.size(), [&](Eigen::Index i, Eigen::Index l, Eigen::Index r) {
+      j(i, l) = band.band(i, -1);
+      j(i, i) = band.band(i, 0);
+      j(i, r) = band.band(i, 1);
+    });
+  }
+};
+
+constexpr double unbounded = 0;
+
+// Rows of table (a).
+class AdjointRows {
+ public:
+  explicit AdjointRows(int rounds) : rounds_(rounds) {}
+
+  // `bound` is on the tape, if there is one, or on the state.
+  template <class Method, class F>
+  void row(const char* name, const F& model, const costate::RunOf<F>& run, double bound) {
+    const auto target = half_square<typename F::Parameters>();
+    const bench::AdjointCost cost =
+        bench::adjoint_cost(model, Method{.steps = 100}, target, run, rounds_);
+    const bool taped = cost.from_tape > 0;
+    std::printf("(a) %-24s %8.2f us/step   adjoint from state %5.2f", name, cost.forward * 1e6,
+                cost.from_state);
+    taped ? std::printf("   from tape %5.2f", cost.from_tape) : std::printf("                  ");
+    if (bound != unbounded) {
+      const bool within = (taped ? cost.from_tape : cost.from_state) <= bound;
+      std::printf("   at most %.2f   %s", bound, within ? "ok" : "MISSED");
+      good_ = good_ && within;
+    }
+    std::printf("\n");
+  }
+
+  // Burgers flow.
+  template <class Method>
+  void flow(const char* name, double bound = unbounded) {
+    row<Method>(name, fine_, run(fine_size), bound);
+  }
+  template <class Method>
+  void dense_flow(const char* name) {
+    const DenseBurgers model{{.dx = 2 * std::numbers::pi / coarse_size}};
+    row<Method>(name, model,
+                {.t0 = 0, .t1 = 0.1, .y0 = Burgers::initial(coarse_size), .p = viscosity()},
+                unbounded);
+  }
+  template <class Method>
+  void split_flow(const char* name) {
+    Burgers stiff = fine_;
+    Burgers nonstiff = fine_;
+    stiff.advects = 0;
+    nonstiff.diffuses = 0;
+    const auto model = costate::split(stiff, nonstiff);
+    row<Method>(name, model,
+                {.t0 = 0, .t1 = 0.1, .y0 = Burgers::initial(fine_size), .p = viscosity()},
+                unbounded);
+  }
+  template <class Method>
+  void chain(const char* name) {
+    const auto model = costate::separable(Chain{});
+    row<Method>(name, model,
+                {.t0 = 0, .t1 = 1, .y0 = Chain::initial(500), .p = Chain::Parameters(0.25)},
+                unbounded);
+  }
+
+  [[nodiscard]] bool good() const { return good_; }
+
+ private:
+  static constexpr Eigen::Index fine_size = 1000;
+  static constexpr Eigen::Index coarse_size = 32;
+  static Burgers::Parameters viscosity() { return Burgers::Parameters(0.005); }
+  static costate::RunOf<Burgers> run(Eigen::Index size) {
+    return {.t0 = 0, .t1 = 0.1, .y0 = Burgers::initial(size), .p = viscosity()};
+  }
+
+  const Burgers fine_{.dx = 2 * std::numbers::pi / fine_size};
+  int rounds_;
+  bool good_ = true;
+};
+
+bool adjoint_rows(int rounds) {
+  AdjointRows table(rounds);
+  table.flow<costate::Euler>("Euler", 2.6);
+  table.flow<costate::Heun>("Heun", 2.6);
+  table.flow<costate::Midpoint>("midpoint", 2.6);
+  table.flow<costate::Ssprk3>("SSPRK3", 2.6);
+  table.flow<costate::Ssprk43>("SSPRK 4(3)", 2.6);
+  table.flow<costate::RungeKutta4>("RK4", 2.6);
+  table.flow<costate::CarpenterKennedy4>("Carpenter-Kennedy 4", 2.6);
+  table.flow<costate::BogackiShampine32>("Bogacki-Shampine 3(2)", 2.6);
+  table.flow<costate::DormandPrince54>("Dormand-Prince 5(4)", 2.6);
+  table.flow<costate::Tsitouras54>("Tsitouras 5(4)", 2.6);
+  table.flow<costate::Verner65>("Verner 6(5)", 2.6);
+  table.flow<costate::DormandPrince853>("Dormand-Prince 8(5,3)", 2.6);
+  table.flow<costate::BackwardEuler>("backward Euler", 1.0);
+  table.flow<costate::ImplicitMidpoint>("implicit midpoint", 1.0);
+  table.flow<costate::CrankNicolson>("Crank-Nicolson", 1.0);
+  table.flow<costate::Sdirk2>("SDIRK2", 1.0);
+  table.flow<costate::Sdirk43>("SDIRK 4(3)", 1.0);
+  table.flow<costate::Esdirk32>("ESDIRK 3(2)", 1.0);
+  table.flow<costate::Esdirk43>("ESDIRK 4(3)", 1.0);
+  table.split_flow<costate::Ars222>("ARS(2,2,2)");
+  table.split_flow<costate::Ark43>("ARK4(3)6L");
+  table.flow<costate::Rosenbrock2>("Rosenbrock 2");
+  table.flow<costate::Ros3p>("ROS3P");
+  table.flow<costate::Rodas43>("RODAS4");
+  table.dense_flow<costate::Gauss4>("Gauss 4, 32 points");
+  table.dense_flow<costate::Radau3>("Radau IIA 3, 32 points");
+  table.dense_flow<costate::Radau5>("Radau IIA 5, 32 points");
+  table.flow<costate::AdamsBashforth2>("Adams-Bashforth 2");
+  table.flow<costate::AdamsBashforth3>("Adams-Bashforth 3");
+  table.flow<costate::Leapfrog>("leapfrog");
+  table.flow<costate::Bdf2>("BDF2");
+  table.flow<costate::Bdf3>("BDF3");
+  table.flow<costate::Bdf4>("BDF4");
+  table.flow<costate::Bdf5>("BDF5");
+  table.chain<costate::SymplecticEuler>("symplectic Euler");
+  table.chain<costate::StoermerVerlet>("Stoermer-Verlet");
+  table.chain<costate::Yoshida4>("Yoshida 4");
+  table.chain<costate::ReversibleVerlet>("reversible Verlet");
+  return table.good();
 }
 
 // Rows of table (d): the whole gradient by Crank-Nicolson steps, with room for so many states.
@@ -89,21 +210,13 @@ bool tape_savings(const char* name, const F& model, costate::RunOf<F> run, costa
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "work") {
+    work_precision(argc > 2 ? argv[2] : nullptr);
+    return EXIT_SUCCESS;
+  }
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
-  bool good = true;
+  bool good = adjoint_rows(rounds);
   const auto row = [&](bool within) { good = within && good; };
-  row(adjoint_row<costate::Euler>(rounds, 2.6));
-  row(adjoint_row<costate::Heun>(rounds, 2.6));
-  row(adjoint_row<costate::RungeKutta4>(rounds, 2.6));
-  row(adjoint_row<costate::BogackiShampine32>(rounds, 2.6));
-  row(adjoint_row<costate::DormandPrince54>(rounds, 2.6));
-  row(adjoint_row<costate::BackwardEuler>(rounds, 1.0));
-  row(adjoint_row<costate::ImplicitMidpoint>(rounds, 1.0));
-  row(adjoint_row<costate::CrankNicolson>(rounds, 0.55));
-  row(adjoint_row<costate::Sdirk2>(rounds, 1.0));
-  row(adjoint_row<costate::Sdirk43>(rounds, 1.0));
-  row(adjoint_row<costate::Esdirk32>(rounds, 1.0));
-  row(adjoint_row<costate::Esdirk43>(rounds, 1.0));
   const Burgers burgers{.dx = 2 * std::numbers::pi / 1000};
   const costate::RunOf<Burgers> thick{
       .t0 = 0, .t1 = 1, .y0 = Burgers::initial(1000), .p = Burgers::Parameters(0.5)};
