@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -48,7 +49,7 @@ TierCosts tier_of(const std::string& name, const std::string& slots, const std::
 
 std::vector<double> read_weights(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw InvalidArgument("cannot read " + path);
+  if (!file || std::filesystem::is_directory(path)) throw InvalidArgument("cannot read " + path);
   std::vector<double> weights;
   const auto printable = [](std::string word) {
     for (char& c : word) c = c < ' ' || c > '~' ? '?' : c;
@@ -133,6 +134,9 @@ void check_one_output(const PlanOptions& options) {
   not_both(options.frontier, options.actions, "--frontier and --actions");
   not_both(options.compare, options.actions, "--compare and --actions");
   not_both(options.frontier, options.online, "--frontier and --online");
+  const bool one = options.schedule != "auto";
+  not_both(options.frontier, one, "--frontier and --schedule");
+  not_both(options.compare, one, "--compare and --schedule");
 }
 
 void run_frontier(const PlanOptions& options, const Costs& costs, std::FILE* out) {
@@ -166,7 +170,7 @@ void run_plan(const PlanOptions& options, std::FILE* out) {
   if (options.compare) {
     return print(options.json ? comparison_json(choice, costs) : comparison_text(choice), out);
   }
-  if (options.json) return print(json(made, costs, options.actions, choice.why), out);
+  if (options.json) return print_json(made, costs, options.actions, choice.why, out);
   print(text(made, costs, choice.why), out);
   if (options.actions)
     for_each_action(made, [out](const Action& action) {

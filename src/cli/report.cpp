@@ -178,19 +178,20 @@ std::string text(const Plan& plan, const Costs& costs, const std::string& why) {
   return out;
 }
 
-std::string json(const Plan& plan, const Costs& costs, bool actions, const std::string& why) {
-  std::string out = "{\n" + fields(plan, costs, "  ");
-  if (!why.empty()) out += ",\n  \"why\": " + quoted(why);
+void print_json(const Plan& plan, const Costs& costs, bool actions, const std::string& why,
+                std::FILE* out) {
+  std::fprintf(out, "{\n%s", fields(plan, costs, "  ").c_str());
+  if (!why.empty()) std::fprintf(out, ",\n  \"why\": %s", quoted(why).c_str());
   if (actions) {
-    out += ",\n  \"actions\": [";
+    std::fputs(",\n  \"actions\": [", out);
     const char* separator = "\n";
     for_each_action(plan, [&](const Action& action) {
-      out += separator + ("    " + quoted(to_string(action)));
+      std::fprintf(out, "%s    %s", separator, quoted(to_string(action)).c_str());
       separator = ",\n";
     });
-    out += "\n  ]";
+    std::fputs("\n  ]", out);
   }
-  return out + "\n}\n";
+  std::fputs("\n}\n", out);
 }
 
 std::string comparison_text(const Choice& choice) {

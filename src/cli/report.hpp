@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,8 +17,10 @@ void for_each_action(const Plan& plan, const std::function<void(const Action&)>&
 /// The plan for people, a few lines. `why` may be empty.
 std::string text(const Plan& plan, const Costs& costs, const std::string& why);
 
-/// The plan for programs, one JSON object. With `actions`, the actions are listed as strings.
-std::string json(const Plan& plan, const Costs& costs, bool actions, const std::string& why);
+/// The plan for programs, one JSON object. With `actions`, the actions are listed as strings; they
+/// are written as they come, because there may be any number of them.
+void print_json(const Plan& plan, const Costs& costs, bool actions, const std::string& why,
+                std::FILE* out);
 
 /// All plans of a comparison as a table, and as JSON.
 std::string comparison_text(const Choice& choice);

@@ -51,6 +51,12 @@ class Online final : public Generator {
     return reversal_.next();
   }
 
+  [[nodiscard]] bool made_as(const Generator& other) const override {
+    const auto* const same = dynamic_cast<const Online*>(&other);
+    return same != nullptr && tiers_ == same->tiers_ && rule_ == same->rule_ &&
+           guess_ == same->guess_;
+  }
+
   void end_at(Step n, Step live, Step saved_end) override {
     SetReversal::Start start;
     start.steps = start.end = n;

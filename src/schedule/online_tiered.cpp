@@ -32,8 +32,9 @@ class OnlineTiered final : public Generator {
   OnlineTiered(std::vector<TierLevel> levels, const OnlineTieredOptions& options)
       : levels_(std::move(levels)),
         memory_(levels_[0].slots),
-        stride_(std::max<Step>(options.every, memory_ / few)),
-        tune_(options.every == 1 && memory_ <= tried),
+        every_(options.every),
+        stride_(std::max<Step>(every_, memory_ / few)),
+        tune_(every_ == 1 && memory_ <= tried),
         guess_(options.guess),
         prepared_(std::make_shared<Prepared>()),
         dense_(memory_),
@@ -50,6 +51,14 @@ class OnlineTiered final : public Generator {
       go_on();
     }
     return ready_[given_++];
+  }
+
+  [[nodiscard]] bool made_as(const Generator& other) const override {
+    const auto* const same = dynamic_cast<const OnlineTiered*>(&other);
+    return same != nullptr && levels_[0].slots == same->levels_[0].slots &&
+           levels_[1].slots == same->levels_[1].slots &&
+           levels_[1].write == same->levels_[1].write && levels_[1].read == same->levels_[1].read &&
+           every_ == same->every_ && guess_ == same->guess_;
   }
 
   void end_at(Step n, Step live, Step saved_end) override {
@@ -280,8 +289,9 @@ class OnlineTiered final : public Generator {
 
   std::vector<TierLevel> levels_;
   Slot memory_;
+  Step every_;
   Step stride_;  // at how many steps something may be done
-  bool tune_;    // before the next decision:    // it is worth the time
+  bool tune_;    // weights are still to be tried out
   Step guess_;   // of the number of steps, or unknown
   std::shared_ptr<Prepared> prepared_;
   std::vector<Pin> pins_;  // of the guess

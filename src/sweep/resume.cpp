@@ -33,6 +33,12 @@ class Continued final : public Generator {
     return tail_->next_command();
   }
 
+  [[nodiscard]] bool made_as(const Generator& other) const override {
+    const auto* const same = dynamic_cast<const Continued*>(&other);
+    return same != nullptr && p_ == same->p_ && first_ == same->first_ && inner_ == same->inner_ &&
+           point_.stored == same->point_.stored;
+  }
+
   void end_at(Step n, Step live, Step /*saved_end*/) override {
     n_ = n;
     inner_.end_at(n - p_, live - p_);

@@ -196,6 +196,14 @@ TEST_CASE("A weight for every step", "[cli][golden]") {
   CHECK(json_value(costate_command(line + " --steps 10 --json").output, "cost") == "165");
   CHECK(costate_command(line + " --steps 9").output ==
         "costate: there are 10 weights for 9 steps\n");
+  std::ofstream(path)
+      << "1\r\n2\r\n\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n10\r\n\r\n";  // as other systems write
+                                                                         // it
+  CHECK(json_value(costate_command(line + " --steps 10 --json").output, "cost") == "165");
+  for (const char* bad : {"nan", "inf", "-1"}) {
+    std::ofstream(path) << "1 2 " << bad;
+    CHECK(costate_command(line + " --steps 3").status == 2);
+  }
   std::ofstream(path) << "1 2 three";
   CHECK(costate_command(line + " --steps 3").output ==
         "costate: " + path + ": three is not a number\n");
@@ -305,6 +313,18 @@ TEST_CASE("Bad input is one line and exit status 2", "[cli][golden]") {
               "costate: --frontier and --compare: give one of them\n"},
           Row{"plan --steps 9 --memory-slots 3 --compare --actions",
               "costate: --compare and --actions: give one of them\n"},
+          Row{"plan --steps 9 --memory-slots 3 --compare --schedule revolve",
+              "costate: --compare and --schedule: give one of them\n"},
+          Row{"plan --steps 9 --memory-slots 3 --frontier --schedule revolve",
+              "costate: --frontier and --schedule: give one of them\n"},
+          Row{"plan --steps 9 --memory-slots 3 --weights .", "costate: cannot read .\n"},
+          Row{"plan --steps 9 --memory-slots 3 --svg .", "costate: cannot write .\n"},
+          Row{"plan --steps 4611686018427387904 --memory-slots 3",
+              "costate: a plan is made for at most 10^18 steps, not 4611686018427387904\n"},
+          Row{"plan --steps 9 --memory-slots 3 --disk-slots 2 --disk-write inf",
+              "costate: a write to tier disk costs inf: a cost must be finite and not negative\n"},
+          Row{"plan --steps 9 --memory 5XiB --state 1",
+              "costate: --memory: not a size in bytes: '5XiB' (write 24, 64MiB, 1.5GB, ...)\n"},
           Row{"plan --steps 9 --memory-slots 3 --frontier --online",
               "costate: --frontier and --online: give one of them\n"},
           Row{"plan --steps 1 --memory-slots 3 --frontier --svg x.svg",

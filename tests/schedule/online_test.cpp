@@ -10,6 +10,8 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/online_tiered.hpp"
+#include "costate/schedule/revolve.hpp"
 #include "support/catch.hpp"
 
 using namespace costate;
@@ -375,6 +377,44 @@ TEST_CASE("The rule follows the cost of a write", "[unit]") {
     CAPTURE(write);
     CHECK(interpret(online(costs), {.steps = 2000}) == interpret(online(8, rule), {.steps = 2000}));
   }
+}
+
+TEST_CASE("Schedules of unknown length are compared by how they were made", "[unit]") {
+  CHECK(online(3) == online(3));
+  CHECK_FALSE(online(3) == online(4));
+  CHECK_FALSE(online(3) == online(3, OnlineRule::fewest_advances));
+  CHECK_FALSE(online(3) == online(3, Step{100}));
+  CHECK(online(3, Step{100}) == online(3, Step{100}));
+  CHECK_FALSE(online(3) == revolve(5, 3));
+
+  Costs costs;
+  costs.tiers = {{.name = "memory", .slots = 3},
+                 {.name = "disk", .slots = 4, .write = 1, .read = 1}};
+  CHECK(online_tiered(costs) == online_tiered(costs));
+  CHECK_FALSE(online_tiered(costs) == online(3));
+  CHECK_FALSE(online_tiered(costs) == online_tiered(costs, {.every = 2}));
+  CHECK_FALSE(online_tiered(costs) == online_tiered(costs, {.guess = 50}));
+  Costs dearer = costs;
+  dearer.tiers[1].read = 2;
+  CHECK_FALSE(online_tiered(costs) == online_tiered(dearer));
+
+  Schedule ahead = online(3);
+  ahead.next();
+  const Schedule copy = ahead;
+  CHECK(copy == ahead);
+  CHECK_FALSE(copy == online(3));
+  ahead.next();
+  CHECK_FALSE(copy == ahead);
+
+  // Once the length is known, by what they emit.
+  Schedule one = online(3);
+  Schedule other = online(3, OnlineRule::fewest_advances);
+  for (Schedule* each : {&one, &other}) {
+    each->next_command();  // the states 0, 1, 2 are saved
+    each->end_at(4, 3);
+  }
+  CHECK(one == other);
+  CHECK_FALSE(one == online(3));
 }
 
 TEST_CASE("Bad input of online is refused with a reason", "[unit]") {

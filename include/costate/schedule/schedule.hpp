@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,10 @@ class Generator {
   /// @throws ScheduleError unless the schedule is online and has not ended
   virtual void end_at(Step n, Step live, Step saved_end);
 
+  /// Online only: whether the other one was made in the same way, so that the two, asked as often,
+  /// say the same as long as the length is unknown. By default they are not.
+  [[nodiscard]] virtual bool made_as(const Generator& other) const;
+
  protected:
   Generator() = default;
   Generator(const Generator&) = default;
@@ -115,8 +120,9 @@ class Schedule {
   /// The tier that owns the slot, an index into `tiers()`.
   [[nodiscard]] std::size_t tier_of(Slot slot) const;
 
-  /// Whether the two emit the same actions from here on. Runs copies of both to the end; not for
-  /// online schedules whose length is unknown.
+  /// Whether the two emit the same actions from here on. Runs copies of both to the end. Streams of
+  /// unknown length, which have none, are the same if the two were made in the same way (`online`
+  /// with the same slots, rule and guess, for example) and asked equally often.
   friend bool operator==(const Schedule& a, const Schedule& b);
 
  private:
@@ -125,6 +131,7 @@ class Schedule {
   bool online_;
   std::vector<TierSlots> tiers_;
   std::unique_ptr<Generator> generator_;
+  std::int64_t asked_ = 0;  // commands given out
   Command run_{};           // the command being expanded, or the last one given out
   Step done_ = 0;           // steps of run_ that `next` has expanded
   int part_ = 0;            // actions of the current step of run_ that have been given out
