@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -201,9 +202,14 @@ std::string draw_frontier(const std::vector<FrontierPoint>& points,
       y_high = std::max(y_high, point.cost / steps);
     }
   }
-  // Room around what is drawn, so that no mark lies on an axis.
-  const LogAxis across{x_low / 1.2, x_high * 1.2, left, right};
-  const LogAxis up{y_low / 1.6, y_high * 1.6, bottom, top};
+  // Room around what is drawn, so that no mark lies on an axis and no name crosses one.
+  const auto room = [](double low, double high, double share) {
+    return std::max(1.2, std::pow(high / low, share));
+  };
+  const double x_room = room(x_low, x_high, 0.03);
+  const double y_room = room(y_low, y_high, 0.09);
+  const LogAxis across{x_low / x_room, x_high * x_room, left, right};
+  const LogAxis up{y_low / y_room, y_high * y_room, bottom, top};
 
   Svg svg(right + 24, bottom + 56);
   svg.label(left, 18, std::to_string(n) + " steps: what they cost with so much memory");

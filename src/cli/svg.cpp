@@ -113,8 +113,18 @@ std::vector<double> LogAxis::doublings() const {
 
 std::string axis_label(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+  std::snprintf(text, sizeof text, "%.5g", value);
+  const std::string plain = text;
+  const std::size_t power = plain.find("e+");
+  if (power == std::string::npos) return plain;
+  // 10⁷, 2·10⁷, …
+  static constexpr const char* raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string out = plain.substr(0, power);
+  out = out == "1" ? "10" : out + "·10";
+  for (const char digit : std::to_string(std::stoi(plain.substr(power + 2)))) {
+    out += raised[digit - '0'];
+  }
+  return out;
 }
 
 }  // namespace costate::cli

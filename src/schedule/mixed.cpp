@@ -20,7 +20,7 @@ namespace {
 
 using Kind = Command::Kind;
 
-constexpr double most_exhaustive = 1e9;  // n² M
+constexpr double most_exhaustive = 4e9;  // n² M
 constexpr Step most_cells = 20'000'000;  // n M
 constexpr Step window = 32;
 

@@ -27,7 +27,7 @@
 /// is never worse than CAMS (H. Zhang, E. Constantinescu, 2023), which does not give back the slot
 /// of a state when it is used for the last time.
 ///
-/// All k are tried as long as n² M <= 10⁹. Beyond, those within 32 of the k for l-1: time and
+/// All k are tried as long as n² M <= 4·10⁹. Beyond, those within 32 of the k for l-1: time and
 /// memory O(n M); it found the optimum in all of 390 cases with up to 700 steps. M is cut to
 /// 2·10⁷ / n. Then the lower bound is t(n, M) - n advances: a state in the place of each tape makes
 /// it a schedule without tapes, with one more advance for each.
