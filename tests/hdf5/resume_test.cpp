@@ -111,6 +111,35 @@ TEMPLATE_TEST_CASE("Stopped on request again and again, a run ends with the same
   if (memory < 300) CHECK(calls > 1);  // all states kept: over before anybody asks
 }
 
+TEST_CASE("A run that can be resumed takes a guess of its length", "[hdf5][run][property]") {
+  AdaptiveDecay whole(size);
+  const Step n = sweep(whole).steps;
+  const auto cost = [&](Step guess) {
+    const TempFolder folder;
+    AdaptiveDecay model(size);
+    RunOptions options = options_for({.directory = folder.path()}, model);
+    options.expected_steps = guess;
+    const Report report = run_or_resume(model, options).report;
+    CHECK(model.bits() == whole.bits());
+    return report.advances + report.tiers[1].writes + report.tiers[1].reads;
+  };
+  CHECK(cost(n) <= cost(unknown));
+
+  const Step guess = GENERATE_COPY(n / 2, n, 2 * n);
+  CAPTURE(n, guess);
+  const TempFolder folder;
+  for (int calls = 0, finished = 0; finished == 0; ++calls) {
+    REQUIRE(calls < 100);
+    AdaptiveDecay model(size);
+    RunOptions options = options_for({.directory = folder.path(), .safety_every = 1e9}, model);
+    options.expected_steps = guess;
+    int left = 40 + 20 * calls;
+    options.stop_when = [&left] { return --left < 0; };
+    finished = run_or_resume(model, options).finished ? 1 : 0;
+    if (finished != 0) CHECK(model.bits() == whole.bits());
+  }
+}
+
 TEMPLATE_TEST_CASE("Killed at random steps, a run ends with the same bits", "[hdf5][run][fault]",
                    W1, AdaptiveDecay) {
   std::mt19937 random(2024);
