@@ -245,12 +245,11 @@ double TieredSet::score(const Trial& trial, Step live, double best) {
       }
       Step before = 0;
       for (const Step eighths : {1, 2, 4, 6}) {
-        const Step further = ahead * eighths / 8;
-        if (further == before) continue;
-        before = further;
-        least =
-            std::min(least, below + gap(state, end + further, a, b) + static_cast<double>(further) +
-                                costs_.unkept(ahead - further, a, b));
+        const Step later = ahead * eighths / 8;
+        if (later == before) continue;
+        before = later;
+        least = std::min(least, below + gap(state, end + later, a, b) + static_cast<double>(later) +
+                                    costs_.unkept(ahead - later, a, b));
       }
       if (i + 1 < m) below += gap(state, trial.top[i + 1].at, a, b);
     }
