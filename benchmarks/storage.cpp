@@ -132,14 +132,14 @@ void disk(const std::string& directory, std::size_t bytes, int threads) {
     for (Slot s = 0; s < slots; ++s) {
       if (in) {
         if (full) tier->drop(s);
-        std::memcpy(tier->begin_write(s, s, bytes).data(), state.data(), bytes);
+        tier->fill(tier->begin_write(s, s, bytes), state);
         tier->commit(s);
       } else {
         // As a sweep does: the next ones are asked for before this one is used.
         for (Slot next = s; next < std::min(slots, s + 1 + tier->prefetch_depth()); ++next) {
           if (!tier->prefetch(next, next)) break;
         }
-        std::memcpy(state.data(), tier->read(s, s).data(), bytes);
+        tier->read_into(s, s, state);
       }
     }
     tier->flush();

@@ -15,7 +15,7 @@
 namespace costate::detail {
 namespace {
 
-constexpr std::uint64_t format_version = 2;
+constexpr std::uint64_t format_version = 3;
 constexpr Bytes page = 4096;
 constexpr std::uint64_t hdf5_limit = std::uint64_t{1} << 31U;  // of the size of a type, and more
 // A dataset smaller than this would not be aligned to a page.

@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
+#include "copy_past_cache.hpp"
 #include "costate/core/error.hpp"
+#include "costate/core/hash.hpp"
 #include "costate/storage/memory_tier.hpp"
+#include "payload_hash.hpp"
 
 namespace costate::detail {
 
 namespace {
+
+constexpr std::size_t pieces_at_once = 8;
 
 // What a packed state takes of a sparse file.
 Bytes whole_pages(Bytes bytes) noexcept {
@@ -28,8 +34,10 @@ Bytes DiskTier::Options::memory_bytes() const {
   const Bytes packers = compression.on() ? static_cast<Bytes>(io_threads + 1) *
                                                Packer::memory_bytes(compression, row_bytes)
                                          : 0;
-  return packers + static_cast<Bytes>(buffers) * MemoryTier::stride(row_bytes) +
-         static_cast<Bytes>(slots) * (sizeof(Entry) + sizeof(Slot));
+  const Bytes hashes = pieces_of(row_bytes) * sizeof(std::uint64_t);
+  const std::size_t slot = sizeof(Entry) + sizeof(Slot) + (retains ? sizeof(Retired) : 0);
+  return packers + static_cast<Bytes>(buffers) * (MemoryTier::stride(row_bytes) + hashes) + hashes +
+         static_cast<Bytes>(slots) * slot;
 }
 
 Slot DiskTier::Options::slots_within() const noexcept {
@@ -51,9 +59,12 @@ DiskTier::DiskTier(std::unique_ptr<RowStore> store, const Options& options)
       freed_(static_cast<std::size_t>(store_->container().rows) * sizeof(Slot)),
       buffers_(static_cast<std::size_t>(options.buffers)) {
   for (Buffer& buffer : buffers_) {
-    buffer.bytes = Pool(MemoryTier::stride(options.row_bytes));
-    buffer.bytes.touch(buffer.bytes.size());
+    buffer.pool = Pool(MemoryTier::stride(options.row_bytes));
+    buffer.pool.touch(buffer.pool.size());
+    buffer.bytes = buffer.pool.data();
+    buffer.hashes.resize(pieces_of(options.row_bytes));
   }
+  direct_.hashes.resize(pieces_of(options.row_bytes));
   use_.name = "disk";
   use_.slots = options.slots;
   use_.capacity = static_cast<Bytes>(options.slots) * slot_bytes_;
@@ -118,8 +129,28 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
   buffer.at = at;
   buffer.size = bytes;
   buffer.time = std::numeric_limits<double>::quiet_NaN();
+  buffer.hashed = false;
   lent_ = &buffer;
-  return {buffer.bytes.data(), bytes};
+  return {buffer.bytes, bytes};
+}
+
+// While the threads have other work the checksum is computed here, of what is in the cache.
+void DiskTier::fill(std::span<std::byte> place, std::span<const std::byte> state) {
+  const bool hash = [&] {
+    const Lock lock(lock_);
+    return packers_.empty() && std::ranges::any_of(buffers_, &Buffer::waits);
+  }();
+  for (std::size_t i = 0; i * piece_bytes < state.size(); ++i) {
+    const std::size_t at = i * piece_bytes;
+    const auto piece = state.subspan(at, std::min(piece_bytes, state.size() - at));
+    if (hash) lent_->hashes[i] = hash_bytes(piece);
+    if (threads_.empty()) {
+      std::memcpy(place.data() + at, piece.data(), piece.size());
+    } else {
+      copy_past_cache(piece, place.data() + at);
+    }
+  }
+  lent_->hashed = hash;
 }
 
 void DiskTier::label(double time) {
@@ -139,13 +170,11 @@ void DiskTier::commit(Slot slot) {
   use_.held += slot_bytes_;
   use_.peak = std::max(use_.peak, use_.held);
   ++use_.writes;
-  buffer.state = Buffer::State::to_write;
-  buffer.ticket = ++tickets_;
+  ask(buffer, Buffer::State::to_write);
+  asked_.notify_one();
   if (threads_.empty()) {
-    work(buffer, lock, packers_.empty() ? nullptr : packers_.data());
+    while (buffer.waits()) work(buffer, lock, own_packer());
     settle();
-  } else {
-    asked_.notify_one();
   }
 }
 
@@ -154,27 +183,63 @@ std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
   Lock lock(lock_);
   settle();
   release_lent();
-  using State = Buffer::State;
   Buffer* buffer = find(slot);
-  if (buffer != nullptr && (buffer->state == State::to_read || buffer->state == State::reading)) {
-    done_.wait(lock, [&] { return error_ != nullptr || buffer->state == State::holding; });
-    settle();
-  }
   if (buffer == nullptr) {
     buffer = &take_buffer(lock);
     buffer->slot = slot;
     buffer->at = at;
     buffer->size = entry(slot).bytes;
-    buffer->state = State::to_read;
-    buffer->ticket = ++tickets_;
-    work(*buffer, lock, packers_.empty() ? nullptr : packers_.data());
-    settle();
+    buffer->hashed = false;
+    ask(*buffer, Buffer::State::to_read);
+    if (buffer->pieces > 1) asked_.notify_one();
   }
+  if (buffer->state == Buffer::State::to_read) read_some(*buffer, lock);
+  settle();
   buffer->wanted = false;
   buffer->ticket = ++tickets_;
   lent_ = buffer;
   ++use_.reads;
-  return {buffer->bytes.data(), buffer->size};
+  return {buffer->bytes, buffer->size};
+}
+
+void DiskTier::read_into(Slot slot, Step at, std::span<std::byte> state) {
+  check_holds(slot, at);
+  Lock lock(lock_);
+  settle();
+  Buffer* const begun = find(slot);
+  const bool there = begun != nullptr && begun->state != Buffer::State::to_read;
+  if (there || !packers_.empty() || entry(slot).bytes != state.size()) {
+    lock.unlock();
+    return Tier::read_into(slot, at, state);
+  }
+  release_lent();
+  direct_.bytes = state.data();
+  direct_.slot = slot;
+  direct_.at = at;
+  direct_.size = entry(slot).bytes;
+  direct_.hashed = false;
+  ask(direct_, Buffer::State::to_read);
+  if (direct_.pieces > 1) asked_.notify_one();
+  if (begun != nullptr) {
+    // What has been prefetched of it is copied, and the rest not prefetched any more; the one piece
+    // that a thread may be at is read again rather than waited for.
+    direct_.next = begun->next - static_cast<std::size_t>(begun->busy);
+    begun->next = begun->pieces;
+    begun->slot = -1;
+    begun->wanted = false;
+    begun->failed = true;
+    if (begun->busy == 0) begun->state = Buffer::State::free;
+    const std::size_t pieces = direct_.next;
+    ++direct_.busy;
+    lock.unlock();
+    std::copy_n(begun->hashes.begin(), pieces, direct_.hashes.begin());
+    std::memcpy(state.data(), begun->bytes, std::min(pieces * piece_bytes, state.size()));
+    lock.lock();
+    --direct_.busy;
+  }
+  read_some(direct_, lock);
+  settle();
+  ++use_.reads;
 }
 
 void DiskTier::drop(Slot slot) {
@@ -189,11 +254,9 @@ void DiskTier::drop(Slot slot) {
   }
   bool written = true;
   if (Buffer* const buffer = find(slot)) {
-    written = options_.untimed || buffer->state != Buffer::State::to_write;
     // What is being moved at this moment has to be waited for; what only waits to be is not moved.
-    done_.wait(lock, [&] {
-      return buffer->state != Buffer::State::writing && buffer->state != Buffer::State::reading;
-    });
+    await(lock, [&] { return buffer->busy == 0; });
+    written = options_.untimed || buffer->state != Buffer::State::to_write;
     buffer->state = Buffer::State::free;
     buffer->wanted = false;
     buffer->slot = -1;
@@ -271,10 +334,9 @@ void DiskTier::flush() {
 }
 
 void DiskTier::wait_for_writes(Lock& lock) {
-  done_.wait(lock, [&] {
+  await(lock, [&] {
     return error_ != nullptr || std::ranges::none_of(buffers_, [](const Buffer& buffer) {
-             return buffer.state == Buffer::State::to_write ||
-                    buffer.state == Buffer::State::writing;
+             return buffer.state == Buffer::State::to_write;
            });
   });
   settle();
@@ -308,8 +370,8 @@ bool DiskTier::prefetch(Slot slot, Step at) {
   chosen->at = at;
   chosen->size = entry(slot).bytes;
   chosen->wanted = true;
-  chosen->state = Buffer::State::to_read;
-  chosen->ticket = ++tickets_;
+  chosen->hashed = false;
+  ask(*chosen, Buffer::State::to_read);
   asked_.notify_one();
   return true;
 }
@@ -370,7 +432,8 @@ DiskTier::Buffer& DiskTier::take_buffer(Lock& lock) {
       best->wanted = false;
       return *best;
     }
-    done_.wait(lock);
+    const std::uint64_t before = finished_;
+    await(lock, [&] { return finished_ != before; });
     settle();
   }
 }
@@ -423,62 +486,158 @@ void DiskTier::settle() {
   if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
+// Until the threads have done what is waited for. To be woken takes longer than a piece does, so at
+// first the caller only steps aside.
+template <class Done>
+void DiskTier::await(Lock& lock, const Done& done) {
+  constexpr int patience = 100;
+  for (int i = 0; i < patience && !done(); ++i) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
+  done_.wait(lock, done);
+}
+
+// Until a buffer holds what it is to read, or has failed. The caller, who has nothing better to do,
+// reads with the threads; when this returns nobody writes to the buffer any more.
+void DiskTier::read_some(Buffer& buffer, Lock& lock) {
+  while (buffer.state == Buffer::State::to_read) {
+    if (buffer.next < buffer.pieces) {
+      work(buffer, lock, own_packer());
+    } else if (buffer.busy == 0) {
+      finish(buffer, lock, nullptr);
+    } else {
+      await(lock, [&] { return buffer.busy == 0; });
+    }
+  }
+}
+
 // ----- The threads' side
 // --------------------------------------------------------------------------
 
-// Carries out what a buffer waits for, with the lock open while bytes are moved.
+// The buffer waits to be written, or to be read.
+void DiskTier::ask(Buffer& buffer, Buffer::State what) {
+  buffer.state = what;
+  buffer.ticket = ++tickets_;
+  // A packed state is packed or unpacked in one go.
+  buffer.pieces = packers_.empty() ? pieces_of(buffer.size) : 1;
+  buffer.next = 0;
+  buffer.failed = false;
+}
+
+// What the caller waits for, or else the oldest request that no thread is at.
+DiskTier::Buffer* DiskTier::next_work() noexcept {
+  if (direct_.waits() && direct_.next < direct_.pieces) return &direct_;
+  Buffer* oldest = nullptr;
+  for (Buffer& buffer : buffers_) {
+    if (buffer.waits() && buffer.busy == 0 &&
+        (oldest == nullptr || buffer.ticket < oldest->ticket)) {
+      oldest = &buffer;
+    }
+  }
+  return oldest;
+}
+
+// Moves the next piece of what a buffer waits for, with the lock open. Several at a time are
+// written: the system keeps what was written at once in larger pages, which are read faster.
 void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
-  using State = Buffer::State;
-  const bool write = buffer.state == State::to_write;
+  const bool write = buffer.state == Buffer::State::to_write;
+  const std::size_t first = buffer.next;
+  const std::size_t last = std::min(buffer.pieces, first + (write ? pieces_at_once : 1));
+  buffer.next = last;
+  const Step at = buffer.at;
   const Entry what = entry(buffer.slot);
-  const Slot slot = buffer.slot;
-  buffer.state = write ? State::writing : State::reading;
+  const std::span<std::byte> all(buffer.bytes, buffer.size);
+  Stored packed;
   std::exception_ptr error;
-  Stored stored = what.stored;
+  ++buffer.busy;
   lock.unlock();
   try {
-    const std::span<std::byte> bytes(buffer.bytes.data(), buffer.size);
-    if (write) {
-      stored = store_->put(what.row, {.slot = slot, .step = buffer.at, .time = buffer.time}, bytes,
-                           packer);
+    if (packer != nullptr && write) {
+      packed = store_->pack(what.row, at, all, *packer);
+    } else if (packer != nullptr) {
+      store_->unpack(what.row, at, what.stored, all, *packer);
     } else {
-      store_->get(what.row, buffer.at, what.stored, bytes, packer);
+      const auto part = [&](std::size_t from, std::size_t to) {
+        const std::size_t begin = from * piece_bytes;
+        return all.subspan(begin, std::min(to * piece_bytes, all.size()) - begin);
+      };
+      const Bytes offset = first * piece_bytes;
+      if (!write) store_->read(what.row, at, offset, part(first, last));
+      for (std::size_t i = first; i < last && !buffer.hashed; ++i) {
+        buffer.hashes[i] = hash_bytes(part(i, i + 1));
+      }
+      if (write) store_->write(what.row, at, offset, part(first, last));
     }
   } catch (...) {
     error = std::current_exception();
   }
   lock.lock();
-  if (write && error == nullptr) {
-    entry(slot).stored = stored;
-    if (packer != nullptr) {
-      unpacked_ += buffer.size;
-      packed_ += stored.bytes;
-    }
+  --buffer.busy;
+  if (error != nullptr) {
+    error_ = error;
+    buffer.failed = true;
+    buffer.next = buffer.pieces;
+  }
+  if (buffer.next == buffer.pieces && buffer.busy == 0) {
+    finish(buffer, lock, packer != nullptr ? &packed : nullptr);
+  }
+}
+
+// All pieces are moved, or one has failed: a row that was written is committed, one that was read
+// is compared with its checksum.
+void DiskTier::finish(Buffer& buffer, Lock& lock, const Stored* packed) {
+  const bool write = buffer.state == Buffer::State::to_write;
+  std::exception_ptr error;
+  if (!buffer.failed) {
+    const Slot slot = buffer.slot;
+    const Step at = buffer.at;
+    const Entry what = entry(slot);
+    const Stored stored =
+        packed != nullptr
+            ? *packed
+            : Stored{buffer.size, payload_hash(std::span(buffer.hashes).first(buffer.pieces))};
+    ++buffer.busy;
+    lock.unlock();
     try {
-      take_space(stored.bytes, buffer.at);
+      if (write) {
+        const auto kind = packed != nullptr ? RowHeader::packed_state : RowHeader::state;
+        store_->commit(what.row, {.kind = kind, .slot = slot, .step = at, .time = buffer.time},
+                       stored);
+      } else if (packed == nullptr) {
+        store_->check(what.row, at, what.stored, stored.hash);
+      }
     } catch (...) {
       error = std::current_exception();
     }
+    lock.lock();
+    --buffer.busy;
+    if (write && error == nullptr) {
+      entry(slot).stored = stored;
+      if (packed != nullptr) {
+        unpacked_ += buffer.size;
+        packed_ += stored.bytes;
+      }
+      try {
+        take_space(stored.bytes, at);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    if (error != nullptr) error_ = error;
   }
-  buffer.state = error == nullptr ? State::holding : State::free;
-  if (error != nullptr) {
-    buffer.wanted = false;
-    error_ = error;
-  }
+  const bool whole = !buffer.failed && error == nullptr;
+  buffer.state = whole ? Buffer::State::holding : Buffer::State::free;
+  if (!whole) buffer.wanted = false;
+  ++finished_;
   done_.notify_all();
 }
 
 void DiskTier::serve(Packer* packer) {
   Lock lock(lock_);
   for (;;) {
-    Buffer* next = nullptr;
-    for (Buffer& buffer : buffers_) {
-      if ((buffer.state == Buffer::State::to_write || buffer.state == Buffer::State::to_read) &&
-          (next == nullptr || buffer.ticket < next->ticket)) {
-        next = &buffer;
-      }
-    }
-    if (next != nullptr) {
+    if (Buffer* const next = next_work()) {
       work(*next, lock, packer);
     } else if (stopping_) {
       return;

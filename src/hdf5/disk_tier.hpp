@@ -27,6 +27,10 @@ namespace costate::detail {
 /// keeps what it holds until it is needed for something else, so what was just written is read
 /// without touching the file. When all buffers wait to be written, the sweep waits too.
 ///
+/// Rows are moved in pieces. A sweep that waits for a checkpoint reads pieces of it, too, and if it
+/// says where the state is to go, then straight to there. It never writes beside a thread: a file
+/// has one writer at a time.
+///
 /// An error of a thread surfaces in the next call.
 class DiskTier final : public Tier {
  public:
@@ -41,6 +45,7 @@ class DiskTier final : public Tier {
     /// When a row becomes free does not depend on how far the threads are: the members of a team
     /// have to run out of rows at the same moment.
     bool untimed = false;
+    bool retains = false;  ///< `retain` will be called
 
     [[nodiscard]] Bytes memory_bytes() const;
     /// Slots that fit the capacity.
@@ -56,8 +61,10 @@ class DiskTier final : public Tier {
   [[nodiscard]] const TierUse& use() const noexcept override { return use_; }
   std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) override;
   void commit(Slot slot) override;
+  void fill(std::span<std::byte> place, std::span<const std::byte> state) override;
   void label(double time) override;
   std::span<const std::byte> read(Slot slot, Step at) override;
+  void read_into(Slot slot, Step at, std::span<std::byte> state) override;
   void drop(Slot slot) override;
   void flush() override;
   bool prefetch(Slot slot, Step at) override;
@@ -85,16 +92,9 @@ class DiskTier final : public Tier {
     Stored stored;
   };
   struct Buffer {
-    enum class State : unsigned char {
-      free,
-      filling,
-      to_write,
-      writing,
-      to_read,
-      reading,
-      holding
-    };
-    Pool bytes;
+    enum class State : unsigned char { free, filling, to_write, to_read, holding };
+    Pool pool;
+    std::byte* bytes = nullptr;
     State state = State::free;
     bool wanted = false;  // prefetched and not read yet
     Slot slot = -1;
@@ -102,6 +102,17 @@ class DiskTier final : public Tier {
     std::size_t size = 0;
     double time = 0;
     std::uint64_t ticket = 0;  // order of requests
+
+    std::size_t pieces = 0;  // of what is to be written or read
+    std::size_t next = 0;    // the first one that nobody has begun with
+    int busy = 0;            // threads that are at work on it
+    bool hashed = false;     // all hashes are known already
+    bool failed = false;
+    std::vector<std::uint64_t> hashes;
+
+    [[nodiscard]] bool waits() const noexcept {
+      return state == State::to_write || state == State::to_read;
+    }
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -114,7 +125,16 @@ class DiskTier final : public Tier {
   Buffer* find(Slot slot) noexcept;
   Buffer& take_buffer(Lock& lock);
   Slot take_row();
+  void ask(Buffer& buffer, Buffer::State what);
+  Buffer* next_work() noexcept;
+  [[nodiscard]] Packer* own_packer() noexcept {
+    return packers_.empty() ? nullptr : packers_.data();
+  }
   void work(Buffer& buffer, Lock& lock, Packer* packer);
+  void finish(Buffer& buffer, Lock& lock, const Stored* packed);
+  void read_some(Buffer& buffer, Lock& lock);
+  template <class Done>
+  void await(Lock& lock, const Done& done);
   void serve(Packer* packer);
   void settle();
   void free_row(Slot row) noexcept;
@@ -146,6 +166,7 @@ class DiskTier final : public Tier {
   std::vector<Retired> retired_;  // rows that wait for a release, in the order of their dropping
   std::function<void()> need_;
   std::vector<Buffer> buffers_;
+  Buffer direct_;           // has no memory: what is read to where the caller says
   Buffer* lent_ = nullptr;  // what the caller looks at
   std::uint64_t tickets_ = 0;
 
@@ -153,9 +174,10 @@ class DiskTier final : public Tier {
   std::condition_variable asked_;  // there is work, or the end
   std::condition_variable done_;   // some work is done
   std::exception_ptr error_;
-  Bytes space_ = 0;     // that rows in use take, if the container is sparse
-  Bytes unpacked_ = 0;  // bytes of states compressed since use_ was brought up to date
-  Bytes packed_ = 0;    // and what they take
+  Bytes space_ = 0;             // that rows in use take, if the container is sparse
+  Bytes unpacked_ = 0;          // bytes of states compressed since use_ was brought up to date
+  Bytes packed_ = 0;            // and what they take
+  std::uint64_t finished_ = 0;  // requests that are done with
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

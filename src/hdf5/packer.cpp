@@ -50,10 +50,6 @@ struct Tail {
 };
 constexpr std::uint32_t as_it_was = 0x80000000U;
 
-std::size_t pieces_of(Bytes bytes) noexcept {
-  return static_cast<std::size_t>((bytes + Packer::piece - 1) / Packer::piece);
-}
-
 // Byte b of number i goes to place b * count + i; what is left over at the end stays there.
 void regroup(std::span<const std::byte> in, std::byte* out, std::size_t width) {
   const std::size_t count = in.size() / width;
@@ -114,7 +110,7 @@ Bytes Packer::memory_bytes(const Compression& compression, std::size_t row_bytes
          ZSTD_sizeof_DCtx(probe.contexts_->unpack) + pieces_of(row_bytes) * sizeof(std::uint32_t);
 }
 
-Bytes Packer::pack(std::span<const std::byte> state, File& file, Bytes place, StreamHash& hash) {
+Bytes Packer::pack(std::span<const std::byte> state, File& file, Bytes place, PayloadHash& hash) {
   const auto width = static_cast<std::size_t>(compression_.element_bytes);
   Bytes length = 0;
   const auto put = [&](std::span<const std::byte> part) {
@@ -142,7 +138,7 @@ Bytes Packer::pack(std::span<const std::byte> state, File& file, Bytes place, St
 }
 
 bool Packer::unpack(Bytes packed, std::span<std::byte> state, File& file, Bytes place,
-                    StreamHash& hash) {
+                    PayloadHash& hash) {
   const std::size_t pieces = pieces_of(state.size());
   const auto table = std::as_writable_bytes(std::span(lengths_).first(pieces));
   Tail tail{};

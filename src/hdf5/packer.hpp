@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "core/stream_hash.hpp"
 #include "costate/core/bytes.hpp"
 #include "costate/hdf5/compression.hpp"
 #include "costate/storage/file_system.hpp"
 #include "costate/storage/pool.hpp"
+#include "payload_hash.hpp"
 
 namespace costate::detail {
 
@@ -22,7 +22,7 @@ namespace costate::detail {
 ///     uint64 length of the state, uint32 codec, uint32 bytes of one number
 class Packer {
  public:
-  static constexpr std::size_t piece = 512_KiB;
+  static constexpr std::size_t piece = piece_bytes;
 
   /// @param row_bytes  the largest state
   Packer(const Compression& compression, std::size_t row_bytes);
@@ -37,12 +37,12 @@ class Packer {
   static Bytes memory_bytes(const Compression& compression, std::size_t row_bytes);
 
   /// Writes the packed state to its place. Returns its length; `hash` has seen all of it.
-  Bytes pack(std::span<const std::byte> state, File& file, Bytes place, StreamHash& hash);
+  Bytes pack(std::span<const std::byte> state, File& file, Bytes place, PayloadHash& hash);
 
   /// Reads it again; `hash` has seen all of it. False if it is no packed state of that length: then
   /// the contents of `state` mean nothing.
   [[nodiscard]] bool unpack(Bytes packed, std::span<std::byte> state, File& file, Bytes place,
-                            StreamHash& hash);
+                            PayloadHash& hash);
 
   /// The length of the state in a packed one, which may be damaged.
   static Bytes unpacked_bytes(Bytes packed, File& file, Bytes place);

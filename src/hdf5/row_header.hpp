@@ -26,7 +26,7 @@ struct RowHeader {
   std::int64_t step = 0;
   double time = std::numeric_limits<double>::quiet_NaN();  ///< at the step, if known
   std::uint64_t bytes = 0;                                 ///< length of what the row holds
-  std::uint64_t payload_hash = 0;                          ///< XXH3-64 of these bytes
+  std::uint64_t payload_hash = 0;                          ///< of these bytes, see payload_hash.hpp
   std::uint64_t header_hash = 0;                           ///< XXH3-64 of the 56 bytes before
 
   void seal() noexcept {

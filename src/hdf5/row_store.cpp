@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/stream_hash.hpp"
 #include "costate/core/bytes.hpp"
 #include "costate/core/error.hpp"
+#include "payload_hash.hpp"
 
 namespace costate::detail {
 namespace {
@@ -23,10 +23,6 @@ void naming(const char* what, Step at, const Work& work) {
   }
 }
 
-constexpr std::size_t piece_bytes = 512_KiB;
-
-// Bytes are hashed while the write or read has them in the cache. A piece is large enough for the
-// calls to cost nothing, and small enough for a cache of the second level.
 template <typename Byte, typename Work>
 void in_pieces(std::span<Byte> bytes, const Work& work) {
   for (std::size_t at = 0; at < bytes.size(); at += piece_bytes) {
@@ -51,32 +47,31 @@ RowStore::RowStore(FileSystem& files, const std::string& path, const Container& 
       durability_(Durability::none),
       interval_(0) {}
 
-Stored RowStore::write(const char* what, Bytes payload_place, Bytes header_place, RowHeader& header,
-                       std::span<const std::byte> payload, Packer* packer) {
-  header.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
-  naming(what, header.step, [&] {
-    StreamHash hash;
-    if (packer != nullptr) {
-      header.bytes = packer->pack(payload, *file_, payload_place, hash);
-    } else {
-      in_pieces(payload, [&](std::span<const std::byte> piece, Bytes offset) {
-        hash.add(piece);
-        file_->write(piece, payload_place + offset);
-      });
-      header.bytes = payload.size();
-    }
-    header.payload_hash = hash.value();
-    header.seal();
-    file_->write(std::as_bytes(std::span(&header, 1)), header_place);
-  });
-  return {header.bytes, header.payload_hash};
+void RowStore::write(Slot row, Step at, Bytes offset, std::span<const std::byte> piece) {
+  naming(checkpoint, at, [&] { file_->write(piece, place(row) + offset); });
 }
 
-Stored RowStore::put(Slot row, RowHeader header, std::span<const std::byte> state, Packer* packer) {
-  header.kind = packer != nullptr ? RowHeader::packed_state : RowHeader::state;
-  const Bytes header_place = container_.headers + static_cast<Bytes>(row) * sizeof(RowHeader);
-  const Stored stored = write(checkpoint, place(row), header_place, header, state, packer);
+Stored RowStore::pack(Slot row, Step at, std::span<const std::byte> state, Packer& packer) {
+  Stored stored;
+  naming(checkpoint, at, [&] {
+    PayloadHash hash;
+    stored.bytes = packer.pack(state, *file_, place(row), hash);
+    stored.hash = hash.value();
+  });
+  return stored;
+}
+
+void RowStore::write_header(Bytes place, RowHeader& header, const Stored& stored) {
+  header.sequence = sequence_.fetch_add(1, std::memory_order_relaxed);
+  header.bytes = stored.bytes;
+  header.payload_hash = stored.hash;
+  header.seal();
+  file_->write(std::as_bytes(std::span(&header, 1)), place);
+}
+
+void RowStore::commit(Slot row, RowHeader header, const Stored& stored) {
   naming(checkpoint, header.step, [&] {
+    write_header(header_place(row), header, stored);
     if (durability_ == Durability::every) {
       file_->sync();
     } else if (durability_ == Durability::interval) {
@@ -88,22 +83,10 @@ Stored RowStore::put(Slot row, RowHeader header, std::span<const std::byte> stat
       }
     }
   });
-  return stored;
 }
 
-std::uint64_t RowStore::put_record(Slot row, RowHeader header, std::span<const std::byte> payload) {
-  const Bytes header_place =
-      container_.record_headers + static_cast<Bytes>(row) * sizeof(RowHeader);
-  return write(record, record_place(row), header_place, header, payload, nullptr).hash;
-}
-
-std::uint64_t RowStore::read(Bytes place, std::span<std::byte> payload) {
-  StreamHash hash;
-  in_pieces(payload, [&](std::span<std::byte> piece, Bytes offset) {
-    file_->read(piece, place + offset);
-    hash.add(piece);
-  });
-  return hash.value();
+void RowStore::read(Slot row, Step at, Bytes offset, std::span<std::byte> piece) {
+  naming(checkpoint, at, [&] { file_->read(piece, place(row) + offset); });
 }
 
 void RowStore::damaged(const std::string& what, Step at) const {
@@ -111,31 +94,49 @@ void RowStore::damaged(const std::string& what, Step at) const {
                      at);
 }
 
-void RowStore::get(Slot row, Step at, const Stored& stored, std::span<std::byte> state,
-                   Packer* packer) {
+void RowStore::check(Slot row, Step at, const Stored& stored, std::uint64_t hash) const {
   naming(checkpoint, at, [&] {
-    bool whole = true;
-    std::uint64_t hash = 0;
-    if (packer != nullptr) {
-      StreamHash stream;
-      whole = packer->unpack(stored.bytes, state, *file_, place(row), stream);
-      hash = stream.value();
-    } else {
-      hash = read(place(row), state);
-    }
-    if (!whole || hash != stored.hash) damaged("row " + std::to_string(row), at);
+    if (hash != stored.hash) damaged("row " + std::to_string(row), at);
+  });
+}
+
+void RowStore::unpack(Slot row, Step at, const Stored& stored, std::span<std::byte> state,
+                      Packer& packer) {
+  PayloadHash hash;
+  bool whole = false;
+  naming(checkpoint, at,
+         [&] { whole = packer.unpack(stored.bytes, state, *file_, place(row), hash); });
+  check(row, at, stored, whole ? hash.value() : ~stored.hash);
+}
+
+std::uint64_t RowStore::put_record(Slot row, RowHeader header, std::span<const std::byte> payload) {
+  PayloadHash hash;
+  Stored stored{.bytes = payload.size()};
+  naming(record, header.step, [&] {
+    in_pieces(payload, [&](std::span<const std::byte> piece, Bytes offset) {
+      hash.add(piece);
+      file_->write(piece, record_place(row) + offset);
+    });
+    stored.hash = hash.value();
+    write_header(record_header_place(row), header, stored);
+  });
+  return stored.hash;
+}
+
+void RowStore::get_record(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
+  naming(record, at, [&] {
+    PayloadHash found;
+    in_pieces(payload, [&](std::span<std::byte> piece, Bytes offset) {
+      file_->read(piece, record_place(row) + offset);
+      found.add(piece);
+    });
+    if (found.value() != hash) damaged("record " + std::to_string(row), at);
   });
 }
 
 Bytes RowStore::state_bytes(Slot row, const RowHeader& header) {
   if (header.kind != RowHeader::packed_state) return header.bytes;
   return Packer::unpacked_bytes(header.bytes, *file_, place(row));
-}
-
-void RowStore::get_record(Slot row, Step at, std::uint64_t hash, std::span<std::byte> payload) {
-  naming(record, at, [&] {
-    if (read(record_place(row), payload) != hash) damaged("record " + std::to_string(row), at);
-  });
 }
 
 RowHeader RowStore::read_header(Bytes place) {
@@ -145,17 +146,17 @@ RowHeader RowStore::read_header(Bytes place) {
 }
 
 RowHeader RowStore::header(Slot row) {
-  return read_header(container_.headers + static_cast<Bytes>(row) * sizeof(RowHeader));
+  return read_header(header_place(row));
 }
 
 RowHeader RowStore::record_header(Slot row) {
-  return read_header(container_.record_headers + static_cast<Bytes>(row) * sizeof(RowHeader));
+  return read_header(record_header_place(row));
 }
 
 bool RowStore::matches(Bytes place, const RowHeader& header) {
   // Piece by piece, for rows may be larger than the memory at hand.
   std::vector<std::byte> piece(std::min<Bytes>(header.bytes, piece_bytes));
-  StreamHash hash;
+  PayloadHash hash;
   for (Bytes at = 0; at < header.bytes; at += piece_bytes) {
     const std::span<std::byte> part =
         std::span(piece).first(std::min<Bytes>(header.bytes - at, piece_bytes));

@@ -35,16 +35,20 @@ class RowStore {
   [[nodiscard]] const Container& container() const noexcept { return container_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_->path(); }
 
-  /// The commit protocol: the payload, then its header, then, as durability asks, the device. Until
-  /// the header is there the row counts as what it was before, or, with another payload already
-  /// in it, as nothing: its checksum fails.
-  /// @param header  slot, step; the rest is filled in
-  /// @param packer  of the calling thread; none: the state is written as it is
-  Stored put(Slot row, RowHeader header, std::span<const std::byte> state, Packer* packer);
+  /// The commit protocol: the payload, piece by piece or packed, then its header, then, as
+  /// durability asks, the device. Until the header is there the row counts as what it was before,
+  /// or, with another payload already in it, as nothing: its checksum fails.
+  void write(Slot row, Step at, Bytes offset, std::span<const std::byte> piece);
+  Stored pack(Slot row, Step at, std::span<const std::byte> state, Packer& packer);
+  /// @param header  kind, slot, step, time; the rest is filled in
+  void commit(Slot row, RowHeader header, const Stored& stored);
 
-  /// Reads a row and compares it with its hash.
-  /// @throws StorageError if they differ
-  void get(Slot row, Step at, const Stored& stored, std::span<std::byte> state, Packer* packer);
+  /// Reads a row. What is read piece by piece counts only after `check`.
+  void read(Slot row, Step at, Bytes offset, std::span<std::byte> piece);
+  /// @throws StorageError if `hash`, of what was read, is not the one of the row
+  void check(Slot row, Step at, const Stored& stored, std::uint64_t hash) const;
+  /// @throws StorageError if the row is damaged
+  void unpack(Slot row, Step at, const Stored& stored, std::span<std::byte> state, Packer& packer);
 
   /// The length of the state that a row was found to hold.
   [[nodiscard]] Bytes state_bytes(Slot row, const RowHeader& header);
@@ -70,16 +74,18 @@ class RowStore {
   [[nodiscard]] bool has_name() { return file_->has_name(); }
 
  private:
-  /// The payload, then its header. Returns what the row holds now.
-  Stored write(const char* what, Bytes payload_place, Bytes header_place, RowHeader& header,
-               std::span<const std::byte> payload, Packer* packer);
+  void write_header(Bytes place, RowHeader& header, const Stored& stored);
   [[noreturn]] void damaged(const std::string& what, Step at) const;
-  /// Returns the hash of what it read.
-  std::uint64_t read(Bytes place, std::span<std::byte> payload);
   [[nodiscard]] RowHeader read_header(Bytes place);
   [[nodiscard]] bool matches(Bytes place, const RowHeader& header);
   [[nodiscard]] Bytes place(Slot row) const noexcept {
     return container_.states + static_cast<Bytes>(row) * container_.stride;
+  }
+  [[nodiscard]] Bytes header_place(Slot row) const noexcept {
+    return container_.headers + static_cast<Bytes>(row) * sizeof(RowHeader);
+  }
+  [[nodiscard]] Bytes record_header_place(Slot row) const noexcept {
+    return container_.record_headers + static_cast<Bytes>(row) * sizeof(RowHeader);
   }
   [[nodiscard]] Bytes record_place(Slot row) const noexcept {
     return container_.records + static_cast<Bytes>(row) * container_.record_stride;

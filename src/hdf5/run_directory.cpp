@@ -34,7 +34,8 @@ DiskTier::Options tier_options(const RunDirectoryOptions& options, std::size_t r
           .io_threads = options.io_threads,
           .buffers = options.buffers,
           .compression = options.compression,
-          .capacity = options.capacity};
+          .capacity = options.capacity,
+          .retains = true};
 }
 
 class Directory final : public RunStore {

@@ -43,6 +43,7 @@ class MeetingStepper final : public Stepper {
   [[nodiscard]] std::size_t state_bytes() const override { return inner_.state_bytes(); }
   void save(std::span<std::byte> out) const override { inner_.save(out); }
   void load(std::span<const std::byte> in) override { inner_.load(in); }
+  [[nodiscard]] std::span<std::byte> state_memory() override { return inner_.state_memory(); }
   [[nodiscard]] std::size_t max_state_bytes() const override { return inner_.max_state_bytes(); }
   [[nodiscard]] bool state_size_varies() const override { return inner_.state_size_varies(); }
   [[nodiscard]] Step steps() const override { return inner_.steps(); }

@@ -101,7 +101,16 @@ auto StackedTier::change(Slot slot, const Work& work) {
 
 std::span<std::byte> StackedTier::begin_write(Slot slot, Step at, std::size_t bytes) {
   const Place where = place(slot);
+  writing_ = &where.tier;
   return where.tier.begin_write(where.slot, at, bytes);
+}
+
+void StackedTier::fill(std::span<std::byte> place, std::span<const std::byte> state) {
+  writing_->fill(place, state);
+}
+
+void StackedTier::label(double time) {
+  writing_->label(time);
 }
 
 void StackedTier::commit(Slot slot) {
@@ -114,6 +123,12 @@ std::span<const std::byte> StackedTier::read(Slot slot, Step at) {
   const std::span<const std::byte> bytes = where.tier.read(where.slot, at);
   ++use_.reads;
   return bytes;
+}
+
+void StackedTier::read_into(Slot slot, Step at, std::span<std::byte> state) {
+  const Place where = place(slot);
+  where.tier.read_into(where.slot, at, state);
+  ++use_.reads;
 }
 
 void StackedTier::drop(Slot slot) {

@@ -517,6 +517,11 @@ void Driver::disk_end(const Tier& tier, Meter::Clock::time_point begun) {
   disk_seconds_ += std::chrono::duration<double>(Meter::Clock::now() - begun).count();
 }
 
+// Where the stepper keeps its state, if the tier can use that. A copy to memory needs no help.
+std::span<std::byte> Driver::memory_of_state(const Tier& tier) const {
+  return &tier == &memory_ ? std::span<std::byte>() : stepper_.state_memory();
+}
+
 void Driver::save(Step at, Slot slot) {
   if (!make_live(at)) wrong("save " + number(at) + ": state " + number(live_) + " is live", at);
   if (tape_dropped_) taped_ = unknown;
@@ -524,7 +529,11 @@ void Driver::save(Step at, Slot slot) {
   const auto begun = disk_begin(*where.tier);
   meter_.start(0);
   const std::span<std::byte> out = where.tier->begin_write(where.slot, at, stepper_.state_bytes());
-  stepper_.save(out);
+  if (const auto x = memory_of_state(*where.tier); !x.empty()) {
+    where.tier->fill(out, x);
+  } else {
+    stepper_.save(out);
+  }
   if (where.tier != &memory_) where.tier->label(stepper_.time(at));
   where.tier->commit(where.slot);
   disk_end(*where.tier, begun);
@@ -574,7 +583,15 @@ void Driver::load(Step at, Slot slot) {
   taped_ = unknown;
   const auto begun = disk_begin(*where.tier);
   meter_.start(0);
-  const std::span<const std::byte> in = where.tier->read(where.slot, at);
+  const bool probed =
+      probe_at_ == at + 1 && front_ == probe_at_ && report_.guard_checks == 0;  // needs it twice
+  std::span<const std::byte> in;
+  if (const auto x = memory_of_state(*where.tier); !x.empty() && !probed) {
+    where.tier->read_into(where.slot, at, x);
+    in = x;
+  } else {
+    in = where.tier->read(where.slot, at);
+  }
   stepper_.load(in);
   disk_end(*where.tier, begun);
   const double seconds = meter_.stop(Meter::storage);
@@ -583,7 +600,7 @@ void Driver::load(Step at, Slot slot) {
   stored_ = at;
   right_ = at;
   recorded_ = unknown;
-  if (probe_at_ == at + 1 && front_ == probe_at_ && report_.guard_checks == 0) probe(at, in);
+  if (probed) probe(at, in);
   if (watched_) chunk_done(0, seconds);
 }
 

@@ -101,6 +101,7 @@ class Driver {
   }
   [[nodiscard]] Slot disk_start(std::size_t i) const;
   [[nodiscard]] Meter::Clock::time_point disk_begin(const Tier& tier) const;
+  [[nodiscard]] std::span<std::byte> memory_of_state(const Tier& tier) const;
   void disk_end(const Tier& tier, Meter::Clock::time_point begun);
   void look_ahead();
   Tier& tier(std::size_t i);

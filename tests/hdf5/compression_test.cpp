@@ -65,13 +65,13 @@ TEST_CASE("A packed state unpacks to the same bytes and is bounded", "[hdf5][pro
         for (const bool easy : {true, false}) {
           CAPTURE(size, width, level, easy);
           const std::vector<std::byte> state = easy ? smooth(size) : noise(size);
-          detail::StreamHash written;
+          detail::PayloadHash written;
           const Bytes packed = packer.pack(state, *file, 100, written);
           CHECK(packed <= detail::Packer::bound(size));
           if (easy && size > 4096 && width == 8) CHECK(packed < size);
           CHECK(detail::Packer::unpacked_bytes(packed, *file, 100) == size);
           std::vector<std::byte> back(size);
-          detail::StreamHash read;
+          detail::PayloadHash read;
           CHECK(packer.unpack(packed, back, *file, 100, read));
           CHECK(back == state);
           CHECK(read.value() == written.value());
@@ -86,7 +86,7 @@ TEST_CASE("What is no packed state is refused, whatever it is", "[hdf5][fault]")
   const auto file = FileSystem::real().open(folder.path() + "/noise", FileSystem::Mode::create);
   const std::vector<std::byte> state = smooth(2'000'000);
   detail::Packer packer(zstd, state.size());
-  detail::StreamHash hash;
+  detail::PayloadHash hash;
   const Bytes packed = packer.pack(state, *file, 0, hash);
   std::mt19937_64 random(3);
   std::vector<std::byte> back(state.size());
@@ -97,7 +97,7 @@ TEST_CASE("What is no packed state is refused, whatever it is", "[hdf5][fault]")
     file->read({&was, 1}, at);
     const std::byte wrong = was ^ static_cast<std::byte>(1U << (random() % 8));
     file->write({&wrong, 1}, at);
-    detail::StreamHash seen;
+    detail::PayloadHash seen;
     const bool whole = packer.unpack(packed, back, *file, 0, seen);
     CHECK((!whole || seen.value() != hash.value()));
     file->write({&was, 1}, at);

@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <hdf5.h>
 
 #include "costate/core/error.hpp"
+#include "costate/core/hash.hpp"
 #include "costate/hdf5/disk.hpp"
 #include "support/catch.hpp"
 #include "support/temp_folder.hpp"
@@ -44,6 +46,18 @@ void write(Tier& tier, Slot slot, Step at, std::size_t size) {
   REQUIRE(out.size() == size);
   std::ranges::copy(bytes, out.begin());
   tier.commit(slot);
+}
+
+// The same from a state in one piece of memory, to and fro.
+void fill(Tier& tier, Slot slot, Step at, std::size_t size) {
+  tier.fill(tier.begin_write(slot, at, size), bytes_of(at, size));
+  tier.commit(slot);
+}
+
+bool right_in_place(Tier& tier, Slot slot, Step at, std::size_t size) {
+  std::vector<std::byte> state(size);
+  tier.read_into(slot, at, state);
+  return state == bytes_of(at, size);
 }
 
 bool right(Tier& tier, Slot slot, Step at, std::size_t size) {
@@ -121,6 +135,78 @@ TEST_CASE("Any order of saves, loads, drops and hints keeps every checkpoint", "
       default:
         REQUIRE(right(*tier, slot, at, size));
     }
+  }
+}
+
+TEST_CASE("States in memory of their own are written and read back, at any moment of a prefetch",
+          "[hdf5][property]") {
+  const int threads = GENERATE(0, 1, 2);
+  const std::size_t most = GENERATE(1000U, (1U << 20U) + 7);  // two pieces and a bit
+  CAPTURE(threads, most);
+  const TempFolder folder;
+  constexpr Slot slots = 5;
+  const auto tier =
+      hdf5({.directory = folder.path(), .io_threads = threads, .buffers = 4})->make(most, slots);
+  std::mt19937 random(99);
+  std::map<Slot, std::pair<Step, std::size_t>> held;
+  for (Step k = 0; k < 300; ++k) {
+    const Slot slot = static_cast<Slot>(random() % slots);
+    const auto found = held.find(slot);
+    if (found == held.end()) {
+      const std::size_t size = most - random() % 900;
+      random() % 2 == 0 ? fill(*tier, slot, k, size) : write(*tier, slot, k, size);
+      held[slot] = {k, size};
+      continue;
+    }
+    const auto [at, size] = found->second;
+    for (const auto& [other, what] : held) {
+      if (random() % 2 == 0) tier->prefetch(other, what.first);
+    }
+    switch (random() % 4) {
+      case 0:
+        tier->drop(slot);
+        held.erase(found);
+        break;
+      case 1:
+        REQUIRE(right(*tier, slot, at, size));
+        break;
+      default:
+        REQUIRE(right_in_place(*tier, slot, at, size));
+    }
+  }
+  const auto& [slot, what] = *held.begin();
+  std::vector<std::byte> other(what.second + 1);
+  CHECK_THROWS_AS(tier->read_into(slot, what.first, other), ScheduleError);
+  CHECK(right_in_place(*tier, slot, what.first, what.second));
+}
+
+TEST_CASE("The checksum of a row is the hash of its pieces' hashes", "[hdf5][golden]") {
+  const TempFolder folder;
+  constexpr std::size_t piece = 512 * 1024;
+  constexpr std::size_t size = 2 * piece + 7;
+  const int threads = GENERATE(0, 1);
+  {
+    const auto tier =
+        hdf5({.directory = folder.path(), .keep = true, .io_threads = threads})->make(size, 3);
+    write(*tier, 0, 1, size);
+    for (Slot slot = 1; slot < 3; ++slot) fill(*tier, slot, 1 + slot, size);
+  }
+  const hid_t file = H5Fopen(folder.files().at(0).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t headers = H5Dopen2(file, "headers", H5P_DEFAULT);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, 8);
+  H5Tinsert(type, "payload_xxh3", 0, H5T_NATIVE_UINT64);
+  std::array<std::uint64_t, 64> found{};
+  H5Dread(headers, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found.data());
+  H5Tclose(type);
+  H5Dclose(headers);
+  H5Fclose(file);
+
+  for (Step at = 1; at <= 3; ++at) {
+    const std::vector<std::byte> state = bytes_of(at, size);
+    const std::span all(state);
+    const std::array hashes = {hash_bytes(all.first(piece)), hash_bytes(all.subspan(piece, piece)),
+                               hash_bytes(all.subspan(2 * piece))};
+    CHECK(found[static_cast<std::size_t>(at - 1)] == hash_bytes(std::as_bytes(std::span(hashes))));
   }
 }
 
@@ -246,8 +332,10 @@ TEST_CASE("Every flipped bit of a checkpoint is found when it is read", "[hdf5][
       CHECK(error.step == 3);
       CHECK(error.path == path);
     }
+    CHECK_THROWS_AS(right_in_place(*tier, 0, 3, size), StorageError);
     file.seekp(place + i).put(good).flush();
   }
+  CHECK(right_in_place(*tier, 0, 3, size));
   CHECK(right(*tier, 0, 3, size));
 }
 

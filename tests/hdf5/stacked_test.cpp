@@ -3,11 +3,15 @@
 #include "costate/storage/stacked.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "costate/core/error.hpp"
 #include "costate/hdf5/disk.hpp"
+#include "costate/hdf5/inspect.hpp"
 #include "costate/schedule/hierarchical.hpp"
 #include "costate/storage/memory_tier.hpp"
 #include "costate/sweep/sweep.hpp"
@@ -120,6 +124,30 @@ TEST_CASE("A plan for three tiers puts its states where it says", "[hdf5][sweep]
     CHECK(report.tiers[i].reads == plan.counts.tiers[i].reads);
   }
   CHECK(report.tiers[2].writes > 0);
+}
+
+TEST_CASE("A stack moves states and their times as its parts do", "[hdf5][unit]") {
+  const TempFolder fast;
+  const TempFolder slow;
+  const std::vector<std::byte> state(padding, std::byte{7});
+  {
+    std::vector<std::unique_ptr<Tier>> parts;
+    for (const TempFolder* folder : {&fast, &slow}) {
+      parts.push_back(hdf5({.directory = folder->path(), .keep = true})->make(padding, 2));
+    }
+    StackedTier tier(std::move(parts));
+    for (Slot slot = 1; slot < 3; ++slot) {
+      tier.fill(tier.begin_write(slot, slot, padding), state);
+      tier.label(0.25 * static_cast<double>(slot));
+      tier.commit(slot);
+      std::vector<std::byte> back(padding);
+      tier.read_into(slot, slot, back);
+      CHECK(back == state);
+    }
+    CHECK(tier.use().reads == 2);
+  }
+  CHECK(inspect(fast.files().at(0)).states.at(0).time == 0.25);
+  CHECK(inspect(slow.files().at(0)).states.at(0).time == 0.5);
 }
 
 TEST_CASE("A fault of a lower disk names its file and step", "[hdf5][sweep][fault]") {

@@ -131,9 +131,13 @@ class OdeStepper final : public Stepper {
     if constexpr (has_history) {
       kernel_.load(y_, in.data());
     } else {
-      std::memcpy(y_.data(), in.data(), state_bytes());
+      if (in.data() != state_memory().data()) std::memcpy(y_.data(), in.data(), state_bytes());
     }
     slope_known_ = false;
+  }
+  [[nodiscard]] std::span<std::byte> state_memory() override {
+    if constexpr (has_history) return {};
+    return {reinterpret_cast<std::byte*>(y_.data()), state_bytes()};
   }
   [[nodiscard]] Step steps() const override { return steps_; }
 

@@ -23,7 +23,10 @@ class StackedTier final : public Tier {
   void report_to(std::vector<TierUse>& out) const override;
   std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) override;
   void commit(Slot slot) override;
+  void fill(std::span<std::byte> place, std::span<const std::byte> state) override;
+  void label(double time) override;
   std::span<const std::byte> read(Slot slot, Step at) override;
+  void read_into(Slot slot, Step at, std::span<std::byte> state) override;
   void drop(Slot slot) override;
   void flush() override;
   bool prefetch(Slot slot, Step at) override;
@@ -40,6 +43,7 @@ class StackedTier final : public Tier {
 
   std::vector<std::unique_ptr<Tier>> parts_;
   TierUse use_;
+  Tier* writing_ = nullptr;  // the part that begin_write went to
 };
 
 }  // namespace costate

@@ -51,6 +51,9 @@ class Tier {
   virtual std::span<std::byte> begin_write(Slot slot, Step at, std::size_t bytes) = 0;
   virtual void commit(Slot slot) = 0;
 
+  /// Between the two, for whose state lies in one piece of memory: copies it to the place.
+  virtual void fill(std::span<std::byte> place, std::span<const std::byte> state);
+
   /// Between the two: the time of the state, for those who look at it with other programs. NaN: not
   /// known.
   virtual void label(double /*time*/) {}
@@ -59,6 +62,10 @@ class Tier {
   /// @throws ScheduleError if the slot holds another index or none
   /// @throws StorageError if it cannot be read or fails its checksum
   virtual std::span<const std::byte> read(Slot slot, Step at) = 0;
+
+  /// The same, copied to `state`. If it fails, what is there means nothing.
+  /// @throws ScheduleError also if the sizes differ
+  virtual void read_into(Slot slot, Step at, std::span<std::byte> state);
 
   /// Empties the slot.
   /// @throws ScheduleError if it is empty

@@ -156,7 +156,14 @@ class StepperOf final : public Stepper {
     if constexpr (detail::HasSaveAndLoad<Model>) {
       model_->load(in);
     } else {
-      std::memcpy(state().data(), in.data(), in.size());
+      if (in.data() != state().data()) std::memcpy(state().data(), in.data(), in.size());
+    }
+  }
+  [[nodiscard]] std::span<std::byte> state_memory() override {
+    if constexpr (detail::HasSaveAndLoad<Model>) {
+      return {};
+    } else {
+      return state();
     }
   }
   [[nodiscard]] std::size_t max_state_bytes() const override {
