@@ -12,6 +12,7 @@
 #include <sundials/sundials_linearsolver.h>
 
 #include "costate/core/error.hpp"
+#include "costate/sundials/arkode_replay.hpp"
 #include "costate/sundials/vector.hpp"
 #include "sundials/messages.hpp"
 
@@ -37,6 +38,11 @@ constexpr auto set_stop_time = ARKodeSetStopTime;
 constexpr auto evolve = ARKodeEvolve;
 constexpr auto get_attempts = ARKodeGetNumStepAttempts;
 constexpr auto get_nonlinear_data = ARKodeGetNonlinearSystemData;
+constexpr auto set_fixed_step = ARKodeSetFixedStep;
+constexpr auto set_setup_frequency = ARKodeSetLSetupFrequency;
+constexpr auto set_jacobian_frequency = ARKodeSetJacEvalFrequency;
+constexpr auto set_stage_function = ARKodeSetPostprocessStageFn;
+constexpr auto reset = ARKodeReset;
 #else
 constexpr auto free_arkode = ARKStepFree;
 constexpr auto set_tolerances = ARKStepSStolerances;
@@ -54,35 +60,38 @@ constexpr auto set_stop_time = ARKStepSetStopTime;
 constexpr auto evolve = ARKStepEvolve;
 constexpr auto get_attempts = ARKStepGetNumStepAttempts;
 constexpr auto get_nonlinear_data = ARKStepGetNonlinearSystemData;
+constexpr auto set_fixed_step = ARKStepSetFixedStep;
+constexpr auto set_setup_frequency = ARKStepSetLSetupFrequency;
+constexpr auto set_jacobian_frequency = ARKStepSetJacEvalFrequency;
+constexpr auto set_stage_function = ARKStepSetPostprocessStageFn;
+constexpr auto reset = ARKStepReset;
 #endif
 
-// One run of ARKODE. An exception of the user's function is kept while C code is on the stack.
-class Chooser {
+// ARKODE with a problem and a table. The functions that it calls find it by `running`, so that what
+// they are handed is the user's.
+class Arkode {
  public:
-  Chooser(const ArkodeProblem& problem, const ArkodeMethod& method, const StepControl& control,
-          double t0, double t1, const double* y0, const ArkodeOptions& options)
-      : problem_(problem),
-        messages_(context_),
-        state_(make_vector(problem.size, context_)),
-        steps_{.times = {t0}} {
+  Arkode(const ArkodeProblem& problem, const ArkodeMethod& method, double rtol, double atol,
+         double t0, const double* y0, void* user_data)
+      : problem_(problem), messages_(context_), state_(make_vector(problem.size, context_)) {
     std::copy_n(y0, problem.size, entries(state_.get()).begin());
     const bool has_explicit = method.explicit_table.stages > 0;
-    const bool has_implicit = method.implicit_table.stages > 0;
+    has_implicit_ = method.implicit_table.stages > 0;
     arkode_ =
         checked(ARKStepCreate(has_explicit ? explicit_rhs : nullptr,
-                              has_implicit ? implicit_rhs : nullptr, t0, state_.get(), context_),
+                              has_implicit_ ? implicit_rhs : nullptr, t0, state_.get(), context_),
                 "ARKStepCreate");
 #if SUNDIALS_VERSION_MAJOR < 7
     check(ARKStepSetErrHandlerFn(arkode_, Messages::handle, &messages_), "ARKStepSetErrHandlerFn");
 #endif
-    check(set_user_data(arkode_, this), "ARKodeSetUserData");
-    check(set_tolerances(arkode_, control.rtol, control.atol), "ARKodeSStolerances");
+    check(set_user_data(arkode_, user_data), "ARKodeSetUserData");
+    check(set_tolerances(arkode_, rtol, atol), "ARKodeSStolerances");
     const Table implicit_table = made(method.implicit_table, method);
     const Table explicit_table = made(method.explicit_table, method);
     check(ARKStepSetTables(arkode_, method.order, method.embedded_order, implicit_table.get(),
                            explicit_table.get()),
           "ARKStepSetTables");
-    if (has_implicit) {
+    if (has_implicit_) {
       solver_.reset(checked(SUNLinSolNewEmpty(context_), "SUNLinSolNewEmpty"));
       solver_->content = this;
       solver_->ops->gettype = [](SUNLinearSolver) { return SUNLINEARSOLVER_MATRIX_EMBEDDED; };
@@ -102,41 +111,68 @@ class Chooser {
     }
     check(set_max_steps(arkode_, -1), "ARKodeSetMaxNumSteps");
     check(set_max_warnings(arkode_, -1), "ARKodeSetMaxHnilWarns");  // prints nothing
-    check(set_max_step(arkode_, control.max_step), "ARKodeSetMaxStep");
-    check(set_first_step(arkode_, std::copysign(control.first_step, t1 - t0)), "ARKodeSetInitStep");
-    if (options.configure) options.configure(arkode_, state_.get());
   }
-  ~Chooser() {
+  ~Arkode() {
     free_arkode(&arkode_);
   }
-  Chooser(const Chooser&) = delete;
-  Chooser& operator=(const Chooser&) = delete;
+  Arkode(const Arkode&) = delete;
+  Arkode& operator=(const Arkode&) = delete;
 
-  // Goes on until exactly `stop`.
-  void run_to(double stop, Step max_steps) {
-    check(set_stop_time(arkode_, stop), "ARKodeSetStopTime");
-    for (;;) {
-      const double before = steps_.times.back();
-      double t = before;
-      if (static_cast<Step>(steps_.times.size()) > max_steps) {
-        fail("the limit of " + std::to_string(max_steps) + " steps is reached");
-      }
-      const int flag = evolve(arkode_, stop, state_.get(), &t, ARK_ONE_STEP);
-      if (thrown_) std::rethrow_exception(thrown_);
-      if (flag < 0) {
-        fail("ARKODE gave up with code " + std::to_string(flag) + messages_.last());
-      }
-      const bool arrived = flag == ARK_TSTOP_RETURN;
-      steps_.times.push_back(arrived ? stop : t);
-      if (arrived) return;
+  [[nodiscard]] void* memory() const {
+    return arkode_;
+  }
+  [[nodiscard]] N_Vector state() const {
+    return state_.get();
+  }
+  [[nodiscard]] Step evaluations() const {
+    return evaluations_;
+  }
+  [[nodiscard]] Step attempts() const {
+    long count = 0;
+    check(get_attempts(arkode_, &count), "ARKodeGetNumStepAttempts");
+    return count;
+  }
+  // Nothing of a step depends on the steps before: the matrix is set up in each iteration, the
+  // predictor is the state.
+  void fix_steps() {
+    newton_ = true;
+    if (has_implicit_) {
+      check(set_predictor(arkode_, 0), "ARKodeSetPredictorMethod");
+      check(set_setup_frequency(arkode_, -1), "ARKodeSetLSetupFrequency");
+      check(set_jacobian_frequency(arkode_, 1), "ARKodeSetJacEvalFrequency");
     }
+    check(set_stage_function(arkode_, keep_stage), "ARKodeSetPostprocessStageFn");
+  }
+  // Where the stage values of the next step go, one after the other.
+  void keep_stages(double* to) {
+    stages_ = to;
+  }
+  static int keep_stage(double, N_Vector y, void*) {
+    running->stages_ = std::copy_n(entries(y).data(), running->problem_.size, running->stages_);
+    return 0;
   }
 
-  ArkodeSteps result() {
-    long attempts = 0;
-    check(get_attempts(arkode_, &attempts), "ARKodeGetNumStepAttempts");
-    steps_.attempts = attempts;
-    return std::move(steps_);
+  // One step towards `stop`; whether it arrived. An exception of the user's function is kept while
+  // C code is on the stack.
+  bool step(double stop, double& t) {
+    struct Running {
+      explicit Running(Arkode* now) : before(std::exchange(running, now)) {}
+      ~Running() { running = before; }
+      Arkode* before;
+    };
+    const double from = t;
+    int flag = 0;
+    {
+      const Running scope(this);
+      flag = evolve(arkode_, stop, state_.get(), &t, ARK_ONE_STEP);
+    }
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+    if (flag < 0) {
+      t = from;
+      throw SundialsError("ARKODE gave up with code " + std::to_string(flag) + messages_.last(),
+                          flag);
+    }
+    return flag == ARK_TSTOP_RETURN;
   }
 
  private:
@@ -148,46 +184,38 @@ class Chooser {
   static Table made(const ArkodeTable& table, const ArkodeMethod& method) {
     if (table.stages == 0) return nullptr;
     auto copy = table;
-    return Table(checked(
-        ARKodeButcherTable_Create(table.stages, method.order, method.embedded_order, copy.c.data(),
-                                  copy.a.data(), copy.b.data(), copy.b_hat.data()),
-        "ARKodeButcherTable_Create"));
+    return Table(
+        checked(ARKodeButcherTable_Create(table.stages, method.order, method.embedded_order,
+                                          copy.c.data(), copy.a.data(), copy.b.data(),
+                                          method.embedded_order > 0 ? copy.b_hat.data() : nullptr),
+                "ARKodeButcherTable_Create"));
   }
 
-  [[noreturn]] void fail(const std::string& reason) const {
-    const auto k = static_cast<Step>(steps_.times.size()) - 1;
-    throw IntegrationError("ARKODE, step " + std::to_string(k) +
-                               " at t = " + std::to_string(steps_.times.back()) + ": " + reason,
-                           k, steps_.times.back());
-  }
-
-  static int call(Chooser& self, const ArkodeProblem::Rhs& rhs, double t, N_Vector y,
-                  N_Vector out) noexcept {
+  int call(const ArkodeProblem::Rhs& rhs, double t, N_Vector y, N_Vector out) noexcept {
     try {
-      ++self.steps_.rhs_evaluations;
+      ++evaluations_;
       const auto slope = entries(out);
       rhs(t, entries(y).data(), slope.data());
       // What is not finite becomes a smaller step.
       return std::all_of(slope.begin(), slope.end(), [](double x) { return std::isfinite(x); }) ? 0
                                                                                                 : 1;
     } catch (...) {
-      self.thrown_ = std::current_exception();
+      thrown_ = std::current_exception();
       return -1;
     }
   }
-  static int explicit_rhs(double t, N_Vector y, N_Vector out, void* self) {
-    auto& chooser = *static_cast<Chooser*>(self);
-    return call(chooser, chooser.problem_.explicit_rhs, t, y, out);
+  static int explicit_rhs(double t, N_Vector y, N_Vector out, void*) {
+    return running->call(running->problem_.explicit_rhs, t, y, out);
   }
-  static int implicit_rhs(double t, N_Vector y, N_Vector out, void* self) {
-    auto& chooser = *static_cast<Chooser*>(self);
-    return call(chooser, chooser.problem_.implicit_rhs, t, y, out);
+  static int implicit_rhs(double t, N_Vector y, N_Vector out, void*) {
+    return running->call(running->problem_.implicit_rhs, t, y, out);
   }
 
   // The matrix of a trial step is that of its first iteration: all implicit stages have one
-  // diagonal coefficient, and an iteration that does not converge makes the step smaller.
+  // diagonal coefficient, and an iteration that does not converge makes the step smaller. Where a
+  // step cannot become smaller, it is evaluated in each iteration.
   static int solve(SUNLinearSolver s, SUNMatrix, N_Vector x, N_Vector b, double) {
-    auto& self = *static_cast<Chooser*>(s->content);
+    auto& self = *static_cast<Arkode*>(s->content);
     try {
       double t = 0;
       double gamma = 0;
@@ -201,7 +229,7 @@ class Chooser {
       }
       long attempts = 0;
       get_attempts(self.arkode_, &attempts);
-      if (attempts != self.prepared_attempt_ || gamma != self.prepared_gamma_) {
+      if (self.newton_ || attempts != self.prepared_attempt_ || gamma != self.prepared_gamma_) {
         if (!self.problem_.prepare(t, entries(y).data(), gamma)) return SUNLS_PACKAGE_FAIL_REC;
         self.prepared_attempt_ = attempts;
         self.prepared_gamma_ = gamma;
@@ -215,17 +243,29 @@ class Chooser {
     }
   }
 
+  static thread_local Arkode* running;
+
   const ArkodeProblem& problem_;
   Context context_;
   Messages messages_;
   Vector state_;
   LinearSolver solver_;
   void* arkode_ = nullptr;
+  bool has_implicit_ = false;
   std::exception_ptr thrown_;
+  bool newton_ = false;
   long prepared_attempt_ = -1;
   double prepared_gamma_ = 0;
-  ArkodeSteps steps_;
+  Step evaluations_ = 0;
+  double* stages_ = nullptr;
 };
+
+thread_local Arkode* Arkode::running = nullptr;
+
+[[noreturn]] void fail(Step k, double t, const std::string& reason) {
+  throw IntegrationError(
+      "ARKODE, step " + std::to_string(k) + " at t = " + std::to_string(t) + ": " + reason, k, t);
+}
 
 }  // namespace
 
@@ -235,20 +275,78 @@ ArkodeSteps choose_steps(const ArkodeProblem& problem, const ArkodeMethod& metho
   if (!control.adaptive()) {
     throw InvalidArgument("ARKODE chooses steps by rtol and atol: give them to the method");
   }
-  if (t0 == t1) return {.times = {t0}};
+  ArkodeSteps steps{.times = {t0}};
+  if (t0 == t1) return steps;
   std::vector<double> ends(stops.begin(), stops.end());
   ends.push_back(t1);
   std::sort(ends.begin(), ends.end());
   if (t1 < t0) std::reverse(ends.begin(), ends.end());
-  Chooser chooser(problem, method, control, t0, t1, y0, options);
-  double last = t0;
+  Arkode arkode(problem, method, control.rtol, control.atol, t0, y0, options.user_data);
+  check(set_max_step(arkode.memory(), control.max_step), "ARKodeSetMaxStep");
+  check(set_first_step(arkode.memory(), std::copysign(control.first_step, t1 - t0)),
+        "ARKodeSetInitStep");
+  if (options.configure) options.configure(arkode.memory(), arkode.state());
+  double t = t0;
   for (const double end : ends) {
     // Two observations nearer than rounding share an index, as on every grid.
-    if (std::abs(end - last) <= 1e-14 * std::max(std::abs(end), std::abs(last))) continue;
-    chooser.run_to(end, control.max_steps);
-    last = end;
+    if (std::abs(end - t) <= 1e-14 * std::max(std::abs(end), std::abs(t))) continue;
+    check(set_stop_time(arkode.memory(), end), "ARKodeSetStopTime");
+    for (bool arrived = false; !arrived;) {
+      const auto k = static_cast<Step>(steps.times.size()) - 1;
+      if (k >= control.max_steps) {
+        fail(k, t, "the limit of " + std::to_string(control.max_steps) + " steps is reached");
+      }
+      try {
+        arrived = arkode.step(end, t);
+      } catch (const SundialsError& error) {
+        fail(k, t, error.what());
+      }
+      if (arrived) t = end;
+      steps.times.push_back(t);
+    }
   }
-  return chooser.result();
+  steps.attempts = arkode.attempts();
+  steps.rhs_evaluations = arkode.evaluations();
+  return steps;
+}
+
+struct ArkodeStepper::Impl {
+  Impl(ArkodeProblem the_problem, const ArkodeMethod& method, double rtol, double atol,
+       const ArkodeOptions& options)
+      : problem(std::move(the_problem)),
+        zero(problem.size),
+        arkode(problem, method, rtol, atol, 0, zero.data(), options.user_data) {
+    if (options.configure) options.configure(arkode.memory(), arkode.state());
+    arkode.fix_steps();
+  }
+  ArkodeProblem problem;
+  std::vector<double> zero;
+  Arkode arkode;
+};
+
+ArkodeStepper::ArkodeStepper(ArkodeProblem problem, const ArkodeMethod& method, double rtol,
+                             double atol, const ArkodeOptions& options) {
+  if (!(rtol > 0) || !(atol > 0)) {
+    throw InvalidArgument("ARKODE's iterations end at rtol and atol: both must be positive");
+  }
+  impl_ = std::make_unique<Impl>(std::move(problem), method, rtol, atol, options);
+}
+ArkodeStepper::~ArkodeStepper() = default;
+
+void ArkodeStepper::step(const Interval& s, const double* y, double* y_next, double* stages) {
+  Arkode& arkode = impl_->arkode;
+  const auto state = entries(arkode.state());
+  std::copy_n(y, state.size(), state.begin());
+  check(reset(arkode.memory(), s.t, arkode.state()), "ARKodeReset");
+  check(set_fixed_step(arkode.memory(), s.h), "ARKodeSetFixedStep");
+  arkode.keep_stages(stages);
+  double t = s.t;
+  try {
+    arkode.step(s.t_next, t);
+  } catch (const SundialsError& error) {
+    fail(s.k, s.t, error.what());
+  }
+  std::copy(state.begin(), state.end(), y_next);
 }
 
 }  // namespace costate::sundials::detail

@@ -35,6 +35,8 @@ struct ArkodeOptions {
   /// linear solver of one's own, weights, a controller. All that it sets is the step choice; the
   /// accepted steps are then costate's.
   std::function<void(void* arkode, N_Vector like)> configure = {};
+  /// What the functions that `configure` gives to ARKODE are handed as their `user_data`.
+  void* user_data = nullptr;
 };
 
 /// The steps that were accepted and what they took.
@@ -142,6 +144,25 @@ void add_solver(ArkodeProblem& problem, const F& f, const typename F::Parameters
   };
 }
 
+/// The problem as `Method` splits it. `f` and `p` must outlive it.
+template <class Method, Problem F>
+ArkodeProblem erased(const F& f, const typename F::Parameters& p, std::size_t size) {
+  static_assert(std::same_as<typename F::State::Scalar, double>, "SUNDIALS computes in double");
+  static_assert(!HasMass<F>, "problems with a mass matrix are not passed to ARKODE");
+  ArkodeProblem out{.size = size};
+  if constexpr (IsImex<Method>) {
+    out.explicit_rhs = through_arrays(f.nonstiff(), p, size);
+    out.implicit_rhs = through_arrays(f.stiff(), p, size);
+    add_solver(out, f.stiff(), p);
+  } else if constexpr (consistent(Method::tableau)) {
+    out.explicit_rhs = through_arrays(f, p, size);
+  } else {
+    out.implicit_rhs = through_arrays(f, p, size);
+    add_solver(out, f, p);
+  }
+  return out;
+}
+
 }  // namespace detail
 
 /// The steps that ARKODE takes with the tableau and the tolerances of `method`. They land on the
@@ -154,29 +175,17 @@ void add_solver(ArkodeProblem& problem, const F& f, const typename F::Parameters
 template <Problem F, class Method, class O>
 ArkodeSteps arkode_steps(const F& problem, const Method& method, const O& objective,
                          const RunOf<F>& run, const ArkodeOptions& options = {}) {
-  using State = typename F::State;
-  static_assert(std::same_as<typename State::Scalar, double>, "SUNDIALS computes in double");
   static_assert(
       requires { Method::tableau.embedded_order; },
       "ARKODE knows explicit, diagonally implicit and IMEX Runge-Kutta methods");
   static_assert(Method::tableau.embedded_order > 0,
                 "this method has no error estimate to choose steps by");
-  static_assert(!HasMass<F>, "problems with a mass matrix are not passed to ARKODE");
   std::span<const double> stops;
   if constexpr (Observes<O>) stops = objective.observation_times();
   const StepControl control = method.control();
   check(control, run.t0, run.t1, stops);
-  detail::ArkodeProblem erased{.size = static_cast<std::size_t>(run.y0.size())};
-  if constexpr (detail::IsImex<Method>) {
-    erased.explicit_rhs = detail::through_arrays(problem.nonstiff(), run.p, erased.size);
-    erased.implicit_rhs = detail::through_arrays(problem.stiff(), run.p, erased.size);
-    detail::add_solver(erased, problem.stiff(), run.p);
-  } else if constexpr (consistent(Method::tableau)) {
-    erased.explicit_rhs = detail::through_arrays(problem, run.p, erased.size);
-  } else {
-    erased.implicit_rhs = detail::through_arrays(problem, run.p, erased.size);
-    detail::add_solver(erased, problem, run.p);
-  }
+  const auto erased =
+      detail::erased<Method>(problem, run.p, static_cast<std::size_t>(run.y0.size()));
   return detail::choose_steps(erased, detail::coefficients<Method>(), control, run.t0, run.t1,
                               run.y0.data(), stops, options);
 }
