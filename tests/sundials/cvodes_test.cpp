@@ -15,7 +15,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <unistd.h>
 #ifdef COSTATE_SANITIZED
-#include <sanitizer/allocator_interface.h>
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // GCC comes without its header
 #else
 #include <malloc.h>
 #endif

@@ -83,6 +83,8 @@ class SundialsShiftedSolver {
  public:
   using State = typename F::State;
   using Parameters = typename F::Parameters;
+  /// A solve by products costs more than to begin with others.
+  static constexpr bool cheap = std::same_as<typename F::Backend, KrylovSolver>;
 
   SundialsShiftedSolver(const F& f, const Parameters& p, Eigen::Index size)
       : f_(f), p_(p), t_(0), y_(size), v_(size), out_(size), p_bar_(p), dp_(p) {
