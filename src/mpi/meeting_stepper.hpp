@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "costate/mpi/ranks.hpp"
@@ -48,6 +49,7 @@ class MeetingStepper final : public Stepper {
   [[nodiscard]] bool state_size_varies() const override { return inner_.state_size_varies(); }
   [[nodiscard]] Step steps() const override { return inner_.steps(); }
   [[nodiscard]] bool can_step_back() const override { return inner_.can_step_back(); }
+  [[nodiscard]] std::string accuracy() const override { return inner_.accuracy(); }
   [[nodiscard]] double time(Step k) const override { return inner_.time(k); }
   [[nodiscard]] std::vector<StateField> fields() const override { return inner_.fields(); }
   [[nodiscard]] std::size_t progress_bytes() const override { return inner_.progress_bytes(); }

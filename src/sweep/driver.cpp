@@ -161,6 +161,7 @@ void Driver::run() {
 
 Report Driver::report() {
   report_.schedule = schedule_.name();
+  report_.accuracy = stepper_.accuracy();
   report_.steps = n_;
   report_.predicted = predicted_;
   report_.memory_budget = options_.budget.memory;

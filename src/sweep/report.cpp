@@ -35,6 +35,7 @@ std::string to_string(const Report& report) {
   out += ", " + std::to_string(report.reverses) + " reverse steps";
   if (report.back_steps > 0) out += ", " + std::to_string(report.back_steps) + " steps back";
   out += "\n";
+  if (!report.accuracy.empty()) out += "gradient   accurate to " + report.accuracy + "\n";
   out += "memory     " + format_bytes(report.memory_peak) + " at most, of " +
          format_bytes(report.memory_budget) + "\n";
   for (const TierUse& tier : report.tiers) {

@@ -50,6 +50,7 @@ ReversibleSweep::ReversibleSweep(Stepper& stepper, const SweepOptions& options)
     row_ = Pool(row);
   }
   report_.schedule = "reversible";
+  report_.accuracy = stepper.accuracy();
   report_.memory_budget = options.budget.memory;
   report_.memory_peak = least;
   report_.tiers.push_back({.name = "memory", .capacity = options.budget.memory});

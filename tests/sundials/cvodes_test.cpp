@@ -212,6 +212,7 @@ TEST_CASE("Robertson by CVODES in windows, to its tolerances", "[reference]") {
 TEST_CASE("Windows of CVODES give the same bits in every budget", "[bits]") {
   const auto whole = robertson(40, 20, {});
   CHECK(whole.report.steps > 10);
+  CHECK(to_string(whole.report).find("gradient   accurate to the tolerances") != std::string::npos);
   CHECK(whole.report.advances == whole.report.steps - 1 + 1);
   for (const costate::Slot slots : {2, 3, 5}) {
     const auto bounded =

@@ -186,6 +186,10 @@ class OdeStepper final : public Stepper {
     }
   }
 
+  [[nodiscard]] std::string accuracy() const override {
+    if constexpr (requires { Kernel::accuracy; }) return Kernel::accuracy;
+    return {};
+  }
   [[nodiscard]] double time(Step k) const override { return grid_[k]; }
   [[nodiscard]] std::vector<StateField> fields() const override {
     if constexpr (std::is_same_v<Scalar, double> || std::is_same_v<Scalar, float>) {

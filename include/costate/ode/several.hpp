@@ -251,6 +251,7 @@ class SeveralStepper final : public Stepper {
   [[nodiscard]] Step steps() const override { return lead_.steps(); }
   [[nodiscard]] bool can_step_back() const override { return lead_.can_step_back(); }
   void step_back(Step from, Step to) override { lead_.step_back(from, to); }
+  [[nodiscard]] std::string accuracy() const override { return lead_.accuracy(); }
   [[nodiscard]] double time(Step k) const override { return lead_.time(k); }
   [[nodiscard]] std::vector<StateField> fields() const override { return lead_.fields(); }
 

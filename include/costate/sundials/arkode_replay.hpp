@@ -77,6 +77,7 @@ class ArkodeKernel : public StepKernel<ArkodeKernel<F, Method, Objective>, F, Ob
   static constexpr bool estimates_error = false;
   static constexpr std::size_t tape_states = Adjoint::tape_states;
   static constexpr bool tape_has_next = false;
+  static constexpr const char* accuracy = "what ARKODE's iterations leave";
 
   /// @param f, objective  must outlive the kernel
   /// @throws InvalidArgument  if the tolerances are not positive

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "costate/core/step.hpp"
@@ -99,6 +100,9 @@ class WindowStepper final : public Stepper {
   void save(std::span<std::byte> out) const override { solver_->save(out); }
   void load(std::span<const std::byte> in) override { solver_->load(in); }
   [[nodiscard]] Step steps() const override { return steps_; }
+  [[nodiscard]] std::string accuracy() const override {
+    return "the tolerances of the solver, forward and backward";
+  }
   [[nodiscard]] double time(Step k) const override;
   [[nodiscard]] std::size_t progress_bytes() const override;
   void save_progress(std::span<std::byte> out) const override;

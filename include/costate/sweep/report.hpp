@@ -14,6 +14,7 @@ namespace costate {
 /// What a sweep did, and what it had been expected to do.
 struct Report {
   std::string schedule;  ///< name of the schedule
+  std::string accuracy;  ///< of the gradient; empty: it is the derivative of the computed value
   Step steps = 0;        ///< n
   Step advances = 0;     ///< forward steps run untaped (docs/counting.md)
   Counts predicted;     ///< what the plan said; `predicted.steps` is `unknown` without a prediction

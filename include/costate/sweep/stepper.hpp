@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "costate/core/step.hpp"
@@ -122,6 +123,10 @@ class Stepper {
   /// x becomes x_{k+1}, from the tape of step k.
   /// @throws Unsupported unless overridden
   virtual void load_tape(Step k, std::span<const std::byte> tape);
+
+  /// What the gradient is accurate to, for the report, if it is not the derivative of the computed
+  /// value.
+  [[nodiscard]] virtual std::string accuracy() const { return {}; }
 
   // ----- For those who look at checkpoints on disk with other programs (docs/storage.md). -----
 
