@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -143,12 +144,19 @@ class Arkode {
     }
     check(set_stage_function(arkode_, keep_stage), "ARKodeSetPostprocessStageFn");
   }
-  // Where the stage values of the next step go, one after the other.
-  void keep_stages(double* to) {
+  // Where the stage values of the next step go, one after the other; what is left of it.
+  void keep_stages(std::span<double> to) {
     stages_ = to;
   }
+  [[nodiscard]] std::size_t left_of_stages() const {
+    return stages_.size();
+  }
   static int keep_stage(double, N_Vector y, void*) {
-    running->stages_ = std::copy_n(entries(y).data(), running->problem_.size, running->stages_);
+    const auto values = entries(y);
+    auto& to = running->stages_;
+    if (to.size() < values.size()) return -1;
+    std::copy(values.begin(), values.end(), to.begin());
+    to = to.subspan(values.size());
     return 0;
   }
 
@@ -257,7 +265,7 @@ class Arkode {
   long prepared_attempt_ = -1;
   double prepared_gamma_ = 0;
   Step evaluations_ = 0;
-  double* stages_ = nullptr;
+  std::span<double> stages_;
 };
 
 thread_local Arkode* Arkode::running = nullptr;
@@ -315,12 +323,14 @@ struct ArkodeStepper::Impl {
        const ArkodeOptions& options)
       : problem(std::move(the_problem)),
         zero(problem.size),
+        stages(static_cast<std::size_t>(method.implicit_table.stages)),
         arkode(problem, method, rtol, atol, 0, zero.data(), options.user_data) {
     if (options.configure) options.configure(arkode.memory(), arkode.state());
     arkode.fix_steps();
   }
   ArkodeProblem problem;
   std::vector<double> zero;
+  std::size_t stages;
   Arkode arkode;
 };
 
@@ -339,7 +349,9 @@ void ArkodeStepper::step(const Interval& s, const double* y, double* y_next, dou
   std::copy_n(y, state.size(), state.begin());
   check(reset(arkode.memory(), s.t, arkode.state()), "ARKodeReset");
   check(set_fixed_step(arkode.memory(), s.h), "ARKodeSetFixedStep");
-  arkode.keep_stages(stages);
+  const std::size_t size = state.size();
+  const std::size_t all = impl_->stages * size;
+  arkode.keep_stages({stages, all});
   double t = s.t;
   try {
     arkode.step(s.t_next, t);
@@ -347,6 +359,13 @@ void ArkodeStepper::step(const Interval& s, const double* y, double* y_next, dou
     fail(s.k, s.t, error.what());
   }
   std::copy(state.begin(), state.end(), y_next);
+  // Newer versions do not count a first stage that is y.
+  if (arkode.left_of_stages() == size) {
+    std::move_backward(stages, stages + all - size, stages + all);
+    std::copy_n(y, size, stages);
+  } else if (arkode.left_of_stages() != 0) {
+    fail(s.k, s.t, "it has not shown all its stages");
+  }
 }
 
 }  // namespace costate::sundials::detail
