@@ -169,6 +169,20 @@ int decay_parameters(double, N_Vector y, N_Vector l, N_Vector out, void*) {
   at(out)[0] = at(y)[0] * at(y)[0] * at(l)[0];
   return 0;
 }
+CvodesProblem decay(SUNContext context, N_Vector y, Decay& data, DenseSolvers& solvers,
+                    double rtol) {
+  CvodesProblem problem{.context = context,
+                        .y0 = y,
+                        .user_data = &data,
+                        .rhs = decay_rhs,
+                        .rtol = rtol,
+                        .atol = 1e-2 * rtol,
+                        .adjoint_rhs = decay_adjoint,
+                        .parameter_rhs = decay_parameters,
+                        .parameters = 1};
+  solvers.attach(problem);
+  return problem;
+}
 
 Terminal value_of_first() {
   return {.value = [](N_Vector y) { return at(y)[0]; },
@@ -231,16 +245,7 @@ TEST_CASE("Case C90: one object, called again and again, and memory that stays",
   DenseSolvers solvers(y.get(), context);
   const auto gradient = [&](double p) {
     data.p = p;
-    CvodesProblem problem{.context = context,
-                          .y0 = y.get(),
-                          .user_data = &data,
-                          .rhs = decay_rhs,
-                          .rtol = 1e-10,
-                          .atol = 1e-12,
-                          .adjoint_rhs = decay_adjoint,
-                          .parameter_rhs = decay_parameters,
-                          .parameters = 1};
-    solvers.attach(problem);
+    const CvodesProblem problem = decay(context, y.get(), data, solvers, 1e-10);
     WindowStepper stepper(costate::sundials::cvodes_solver(problem, 0, 25), 0, 1, 25, {},
                           value_of_first());
     auto report = costate::sweep(stepper, {.budget = {.memory = costate::memory_for(3, 8)}});
@@ -266,16 +271,7 @@ TEST_CASE("One stepper of CVODES swept hundreds of times, and memory that stays"
   std::vector<double> y0 = {1.5};
   const Vector y = costate::sundials::wrap(y0, context);
   DenseSolvers solvers(y.get(), context);
-  CvodesProblem problem{.context = context,
-                        .y0 = y.get(),
-                        .user_data = &data,
-                        .rhs = decay_rhs,
-                        .rtol = 1e-8,
-                        .atol = 1e-10,
-                        .adjoint_rhs = decay_adjoint,
-                        .parameter_rhs = decay_parameters,
-                        .parameters = 1};
-  solvers.attach(problem);
+  const CvodesProblem problem = decay(context, y.get(), data, solvers, 1e-8);
   WindowStepper stepper(costate::sundials::cvodes_solver(problem, 0, 10), 0, 1, 10, {},
                         value_of_first());
   // A sweep leaves x_0 live.
@@ -463,16 +459,7 @@ TEST_CASE("Observations at both ends, and a run of no length") {
   const Vector y = costate::sundials::wrap(y0, context);
   const auto run = [&](double t1, std::vector<double> times) {
     DenseSolvers solvers(y.get(), context);
-    CvodesProblem problem{.context = context,
-                          .y0 = y.get(),
-                          .user_data = &data,
-                          .rhs = decay_rhs,
-                          .rtol = 1e-10,
-                          .atol = 1e-12,
-                          .adjoint_rhs = decay_adjoint,
-                          .parameter_rhs = decay_parameters,
-                          .parameters = 1};
-    solvers.attach(problem);
+    const CvodesProblem problem = decay(context, y.get(), data, solvers, 1e-10);
     Borders borders{.times = std::move(times),
                     .observe = [](std::size_t, double, N_Vector v) { return 2 * at(v)[0]; },
                     .observe_gradient = [](std::size_t, double, N_Vector, N_Vector y_bar,
