@@ -53,8 +53,8 @@ struct ResumableGradient : RunResult {
 
 /// The same gradient as of `value_and_gradient`, bit for bit, in as many processes as it takes. The
 /// first call begins the run, later ones go on with it, and when it is finished they return its
-/// result at once. Of `run`, the budget's memory, guard, expected steps and progress are used; the
-/// disk is the store's.
+/// result at once. Of `run`, the budget's memory and disk costs, guard, expected steps and progress
+/// are used; the disk is the store's.
 ///
 /// @throws InvalidArgument if `run` names a disk or a schedule besides
 /// @throws StorageError    if the directory belongs to another run, version or process, or cannot
@@ -80,6 +80,7 @@ ResumableGradient<typename F::State, typename F::Parameters> value_and_gradient_
                   run_identity(method.control(), method_options, run.t0, run.t1,
                                stepper.observation_times(), bytes(run.y0), bytes(run.p)),
       .memory = run.budget.memory,
+      .disk_costs = run.budget.disk_costs,
       .guard = run.guard,
       .safety_every = options.safety_every,
       .stop_when = options.stop_when,
