@@ -28,9 +28,7 @@ namespace {
 
 constexpr std::size_t size = 700;
 
-#if defined COSTATE_SANITIZED
-constexpr long kills = 40;
-#elif defined COSTATE_SOAK
+#ifdef COSTATE_SOAK
 constexpr long kills = 200;
 #else
 constexpr long kills = 60;
