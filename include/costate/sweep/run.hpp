@@ -26,7 +26,7 @@ struct RunOptions {
                              ///< besides recomputing the states that were in memory
   std::function<bool()> stop_when = {};  ///< asked between steps, often; when it says true, a
                                          ///< record is written and the call returns unfinished
-  Step expected_steps = unknown;  ///< as SweepOptions::expected_steps
+  Step expected_steps = unknown;         ///< as SweepOptions::expected_steps
   ProgressFunction progress = {};
   double progress_interval = 0.5;
   Team* team = nullptr;  ///< as SweepOptions::team; `mpi::run_or_resume` sets it
