@@ -12,6 +12,7 @@
 #include "costate/integrate/diagonally_implicit.hpp"
 #include "costate/integrate/imex.hpp"
 #include "costate/sundials/vector.hpp"
+#include "sundials/broken.hpp"
 #include "sundials/robertson.hpp"
 #include "support/catch.hpp"
 
@@ -177,17 +178,11 @@ TEST_CASE("What goes wrong in ARKODE's own steps is said by step and time") {
                   costate::InvalidArgument);
 
   // A linear solver of the user's that gives up in the third step.
-  using One = Eigen::Matrix<double, 1, 1>;
-  const auto bad = costate::problem<One, One>(
-      [](double t, const One& y, const One&, One& out) { out[0] = t > 0.5 ? std::nan("") : -y[0]; },
-      [](double, const One&, const One&, const One& w, One& y_bar, One&) { y_bar = -w; });
-  const auto last =
-      costate::terminal([](const One& y, const One&) { return y[0]; },
-                        [](const One&, const One&, One& y_bar, One&) { y_bar[0] += 1; });
+  const auto bad = broken::decay([](broken::One& dydt) { dydt[0] = std::nan(""); });
   try {
     costate::value_and_gradient(bad,
                                 Method{.grid = {0, 0.2, 0.4, 0.6, 1}, .rtol = 1e-9, .atol = 1e-12},
-                                last, {.t0 = 0, .t1 = 1, .y0 = One(1.), .p = One(0.)});
+                                broken::last_value(), broken::run());
     FAIL("no error");
   } catch (const costate::IntegrationError& error) {
     CHECK(error.step == 2);
@@ -195,14 +190,9 @@ TEST_CASE("What goes wrong in ARKODE's own steps is said by step and time") {
   }
   // Its own exception arrives.
   struct Mine {};
-  const auto throws = costate::problem<One, One>(
-      [](double t, const One& y, const One&, One& out) {
-        if (t > 0.5) throw Mine{};
-        out = -y;
-      },
-      [](double, const One&, const One&, const One& w, One& y_bar, One&) { y_bar = -w; });
   CHECK_THROWS_AS(
-      costate::value_and_gradient(throws, Method{.grid = {0, 0.4, 1}, .rtol = 1e-9, .atol = 1e-12},
-                                  last, {.t0 = 0, .t1 = 1, .y0 = One(1.), .p = One(0.)}),
+      costate::value_and_gradient(broken::decay([](broken::One&) { throw Mine{}; }),
+                                  Method{.grid = {0, 0.4, 1}, .rtol = 1e-9, .atol = 1e-12},
+                                  broken::last_value(), broken::run()),
       Mine);
 }

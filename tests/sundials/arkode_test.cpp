@@ -6,6 +6,7 @@
 
 #include "costate/integrate/diagonally_implicit.hpp"
 #include "costate/integrate/imex.hpp"
+#include "sundials/broken.hpp"
 #include "sundials/robertson.hpp"
 #include "support/catch.hpp"
 
@@ -18,7 +19,7 @@ double largest_relative_error(const Eigen::VectorXd& x, const Eigen::VectorXd& r
 }
 
 // y' = λ(t) (y - cos t) - sin t with a parameter in it, solved by y = cos t for p = 0.
-using One = Eigen::Matrix<double, 1, 1>;
+using broken::One;
 auto relaxation() {
   return costate::problem<One, One>(
       [](double t, const One& y, const One& p, One& dydt) {
@@ -29,10 +30,7 @@ auto relaxation() {
         p_bar[0] += y[0] * w[0];
       });
 }
-auto last_value() {
-  return costate::terminal([](const One& y, const One&) { return y[0]; },
-                           [](const One&, const One&, One& y_bar, One&) { y_bar[0] += 1; });
-}
+using broken::last_value;
 
 }  // namespace
 
@@ -164,16 +162,10 @@ TEST_CASE("What goes wrong with ARKODE's steps is said by step and time") {
   }
   // A right-hand side that throws: its own exception arrives.
   struct Mine {};
-  const auto bad = costate::problem<One, One>(
-      [](double t, const One& y, const One&, One& out) {
-        if (t > 0.5) throw Mine{};
-        out = -y;
-      },
-      [](double, const One&, const One&, const One& w, One& y_bar, One&) { y_bar = -w; });
-  CHECK_THROWS_AS(
-      arkode::arkode_steps(bad, costate::Dopri5{.rtol = 1e-6, .atol = 1e-9}, last_value(),
-                           {.t0 = 0, .t1 = 1, .y0 = One(1.), .p = One(0.)}),
-      Mine);
+  CHECK_THROWS_AS(arkode::arkode_steps(broken::decay([](One&) { throw Mine{}; }),
+                                       costate::Dopri5{.rtol = 1e-6, .atol = 1e-9},
+                                       broken::last_value(), broken::run()),
+                  Mine);
   // A solution that blows up.
   const auto blows_up = costate::problem<One, One>(
       [](double, const One& y, const One&, One& out) { out[0] = y[0] * y[0]; },
