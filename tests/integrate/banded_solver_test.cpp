@@ -1,7 +1,7 @@
 #include "costate/integrate/banded_solver.hpp"
 
 #include <cmath>
-#include <cstdint>
+#include <limits>
 
 #include <Eigen/LU>
 
@@ -47,36 +47,57 @@ Eigen::MatrixXd matrix_of(const F& f, const Eigen::VectorXd& y, double p, double
   return w;
 }
 
+// Prepares and solves with W and its transpose.
+template <class F>
+void check_solves(const F& f, Eigen::Index n, double p) {
+  using Jacobian = typename F::Jacobian;
+  CAPTURE(Jacobian::lower, Jacobian::upper, Jacobian::is_periodic, n, p);
+  const typename F::Parameters parameters(p);
+  const Eigen::VectorXd y = Eigen::VectorXd::Zero(n);
+  const Eigen::MatrixXd w = matrix_of(f, y, p, 1.7);
+  BandedShiftedSolver<F> solver(f, parameters, n);
+  if (!solver.prepare(0, y, parameters, 1.7)) {
+    CHECK_FALSE(w.partialPivLu().rcond() > 2.3e-16);  // singular but for rounding; NaN if at once
+    return;
+  }
+  const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(n, -1, 2);
+  // Backward stable: the residual is a multiple of rounding, growth of the pivots included.
+  const double bound = 1e4 * 2.3e-16;
+  const auto size = [&](const Eigen::VectorXd& of) {
+    return w.cwiseAbs().rowwise().sum().maxCoeff() * of.cwiseAbs().maxCoeff() + 1;
+  };
+  Eigen::VectorXd x = b;
+  solver.solve(x);
+  CHECK((w * x - b).cwiseAbs().maxCoeff() <= bound * size(x));
+  x = b;
+  solver.solve_transpose(x);
+  CHECK((w.transpose() * x - b).cwiseAbs().maxCoeff() <= bound * size(x));
+}
+
 template <int L, int U, bool periodic>
 void check_band() {
-  const Linear<L, U, periodic> f;
-  for (const Eigen::Index n : {2 * (L + U + 1), 23, 60, 149, 150, 151, 152}) {
+  for (const Eigen::Index n : {2 * (L + U + 1), 23, 60, 149, 150, 151, 152, 160}) {
     if (n < 2 * (L + U + 1)) continue;
-    // Diagonally dominant; and such that pivots have to be looked for: few rows then, since the
-    // condition grows with them.
-    for (const double p : {30., 0.}) {
-      if (p == 0 && n > 60) continue;
-      CAPTURE(L, U, periodic, n, p);
-      const Eigen::VectorXd y = Eigen::VectorXd::Zero(n);
-      const Eigen::MatrixXd w = matrix_of(f, y, p, 1.7);
-      BandedShiftedSolver<Linear<L, U, periodic>> solver(
-          f, typename Linear<L, U, periodic>::Parameters(p), n);
-      REQUIRE(solver.prepare(0, y, typename Linear<L, U, periodic>::Parameters(p), 1.7));
-      const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(n, -1, 2);
-      // Backward stable: the residual is a multiple of rounding, growth of the pivots included.
-      const double bound = 1e4 * 2.3e-16;
-      Eigen::VectorXd x = b;
-      solver.solve(x);
-      const auto size = [&](const Eigen::VectorXd& of) {
-        return w.cwiseAbs().rowwise().sum().maxCoeff() * of.cwiseAbs().maxCoeff() + 1;
-      };
-      CHECK((w * x - b).cwiseAbs().maxCoeff() <= bound * size(x));
-      x = b;
-      solver.solve_transpose(x);
-      CHECK((w.transpose() * x - b).cwiseAbs().maxCoeff() <= bound * size(x));
-    }
+    // Diagonally dominant; and such that pivots have to be looked for.
+    for (const double p : {30., 0.}) check_solves(Linear<L, U, periodic>{}, n, p);
   }
 }
+
+// W = 1 + 2 P with P a rotation of a circle: its condition is 3, that of each of its blocks 2 to
+// the power of its size.
+struct Rotation {
+  using State = Eigen::VectorXd;
+  using Parameters = Eigen::Matrix<double, 1, 1>;
+  using Jacobian = BandedMatrix<double, 0, 1, true>;
+  void rhs(double, const State&, const Parameters&, State&) const {}
+  void vjp(double, const State&, const Parameters&, const State&, State&, Parameters&) const {}
+  void jacobian(double, const State& y, const Parameters&, Jacobian& j) const {
+    for (Eigen::Index i = 0; i < y.size(); ++i) {
+      j.band(i, 0) = 0;
+      j.band(i, 1) = -2 / 1.7;
+    }
+  }
+};
 
 }  // namespace
 
@@ -98,7 +119,7 @@ TEST_CASE("A zero on the diagonal is no obstacle, a singular matrix is one", "[i
   BandedMatrix<double, 1, 1> a = empty;
   for (Eigen::Index i = 0; i < 6; ++i) a.band(i, -1) = a.band(i, 1) = 2;
   BandedLu<double, 1, 1> lu;
-  REQUIRE(lu.compute(a, 6));
+  REQUIRE(lu.compute(a));
   Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(6, 1, 6);
   lu.solve(x.data());
   Eigen::VectorXd back(6);
@@ -106,7 +127,35 @@ TEST_CASE("A zero on the diagonal is no obstacle, a singular matrix is one", "[i
     back[i] = 2 * ((i > 0 ? x[i - 1] : 0) + (i < 5 ? x[i + 1] : 0));
   }
   CHECK((back - Eigen::VectorXd::LinSpaced(6, 1, 6)).cwiseAbs().maxCoeff() < 1e-14);
-  CHECK_FALSE(lu.compute(empty, 6));
+  CHECK_FALSE(lu.compute(empty));
+}
+
+TEST_CASE("On a circle blocks may be much worse conditioned than the whole",
+          "[integrate][oracle]") {
+  // In one piece up to 31 rows, in blocks that are refused above.
+  for (const Eigen::Index n : {20, 30, 31, 32, 60, 152, 160}) check_solves(Rotation{}, n, 0);
+}
+
+TEST_CASE("A pivot that is no number to divide by is found wherever it is", "[integrate][unit]") {
+  using Matrix = BandedMatrix<double, 1, 1>;
+  const Eigen::Index n = 60;
+  const auto unit = [](Eigen::Index) { return 1.; };
+  for (const double wrong :
+       {1., std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    for (Eigen::Index i = 0; i < n; ++i) {
+      CAPTURE(wrong, i);
+      Matrix j(n);
+      j.band(i, 0) = wrong;  // of W = 1 - J
+
+      BlockedBandedLu<double, 1, 1, false> blocks(n);
+      CHECK_FALSE(blocks.compute(j, 1, unit));
+
+      Matrix w(n);
+      for (Eigen::Index k = 0; k < n; ++k) w.band(k, 0) = 1 - j.band(k, 0);
+      BandedLu<double, 1, 1> lu;
+      CHECK_FALSE(lu.compute(w));
+    }
+  }
 }
 
 TEST_CASE("A band wider than half the matrix is refused", "[integrate][unit]") {

@@ -55,13 +55,13 @@ class BandedMatrix {
   std::vector<Scalar> entries_;  // diagonal by diagonal: loops over rows are vectors
 };
 
-/// The factors of the first rows of a banded matrix by LU with partial pivoting, row by row.
+/// The factors of a banded matrix by LU with partial pivoting, row by row.
 template <class Scalar, int L, int U>
 class BandedLu {
  public:
-  /// Factors rows and columns 0 … size-1 of `a`. False if it cannot be inverted.
-  template <bool periodic>
-  bool compute(const BandedMatrix<Scalar, L, U, periodic>& a, Eigen::Index size) {
+  /// False if `a` cannot be inverted.
+  bool compute(const BandedMatrix<Scalar, L, U>& a) {
+    const Eigen::Index size = a.size();
     size_ = size;
     lower_.resize(at(size * L));
     inverse_.resize(at(size));
@@ -89,7 +89,7 @@ class BandedLu {
       std::swap(rows[0], rows[pivot]);
       const Row top = rows[0];
       const Scalar inverse = 1 / top[0];
-      if (!std::isfinite(inverse)) return false;
+      if (!std::isfinite(top[0]) || !std::isfinite(inverse)) return false;
       inverse_[at(k)] = inverse;
       std::copy(top.begin() + 1, top.end(), upper_.begin() + k * (U + L));
       for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -104,7 +104,7 @@ class BandedLu {
     return true;
   }
 
-  /// x ← A⁻¹ x; x has `size` entries.
+  /// x ← A⁻¹ x
   void solve(Scalar* x) const {
     for (Eigen::Index k = 0; k < size_; ++k) {
       std::swap(x[k], x[k + pivots_[at(k)]]);
@@ -151,7 +151,9 @@ class BandedLu {
 /// max(L, U) rows are left for later, and on a circle behind the last one, too: the border.
 ///
 /// With W = (D E; C B), B the border's, the factors are those of D, Z = D⁻¹ E and those of
-/// S = B - C Z (H. H. Wang, ACM Trans. Math. Softw. 7 (1981) 170-183, in another order).
+/// S = B - C Z (H. H. Wang, ACM Trans. Math. Softw. 7 (1981) 170-183, in another order):
+/// W = (D 0; C S) (I Z; 0 I). Rounding is amplified by the multipliers and by Z, which is large
+/// where D is much closer to a singular matrix than W is.
 template <class Scalar, int L, int U, bool periodic>
 class BlockedBandedLu {
   static constexpr Eigen::Index lanes = 4;
@@ -179,19 +181,17 @@ class BlockedBandedLu {
   }
 
   /// Factors W = diagonal - a J. False if a multiplier exceeds 1, so that partial pivoting would
-  /// interchange rows, or something cannot be inverted.
+  /// interchange rows, if an entry of Z exceeds 100, or something cannot be inverted.
   /// @param diagonal  i -> entry of a diagonal matrix
   template <class Diagonal>
   COSTATE_ONE_INSTANCE bool compute(const Matrix& j, Scalar a, const Diagonal& diagonal) {
-    Vec largest = Vec::Zero();
+    Growth growth;
     std::array<Done, at(std::max(L, 1))> done;
-    factor<true>(j, a, diagonal, 0, gap, done, largest);
-    factor<false>(j, a, diagonal, gap, rows_ - gap, done, largest);
-    factor<true>(j, a, diagonal, rows_ - gap, rows_, done, largest);
-    // A pivot of 0 makes the last ones NaN.
-    if (!((largest <= Scalar(1)).all() && inverse_[at(rows_ - 1)].isFinite().all())) return false;
-    invert_border_columns();
-    return reduce(j, a, diagonal);
+    factor<true>(j, a, diagonal, 0, gap, done, growth);
+    factor<false>(j, a, diagonal, gap, rows_ - gap, done, growth);
+    factor<true>(j, a, diagonal, rows_ - gap, rows_, done, growth);
+    if (!growth.within(Scalar(1))) return false;
+    return invert_border_columns().within(Scalar(100)) && reduce(j, a, diagonal);
   }
 
   /// x ← W⁻¹ x
@@ -330,13 +330,24 @@ class BlockedBandedLu {
     }
   };
 
+  // The largest magnitude of what was seen. A maximum may lose a NaN, the sum of what should be
+  // ones does not: not that of a pivot that is 0, infinite or NaN times its inverse.
+  struct Growth {
+    Vec largest = Vec::Zero();
+    Vec ones = Vec::Zero();
+    void see(const Vec& v) { largest = largest.max(v.abs()); }
+    [[nodiscard]] bool within(Scalar bound) const {
+      return (largest <= bound).all() && ones.isFinite().all();
+    }
+  };
+
   // Rows from … to-1 of all blocks. left_ becomes L⁻¹ times its columns of E, right_ its columns of
   // E. `edge`: entries may lie outside of the block.
   template <bool edge, class Diagonal>
   void factor(const Matrix& jacobian, Scalar a, const Diagonal& diagonal, Eigen::Index from,
-              Eigen::Index to, std::array<Done, at(std::max(L, 1))>& above, Vec& most_of_all) {
+              Eigen::Index to, std::array<Done, at(std::max(L, 1))>& above, Growth& all) {
     std::array<Done, at(std::max(L, 1))> done = above;  // the nearest first, in registers
-    Vec largest = most_of_all;
+    Growth growth = all;
     for (Eigen::Index k = from; k < to; ++k) {
       std::array<Vec, at(L + U + 1)> row;
       for (int j = -L; j <= U; ++j) {
@@ -369,9 +380,10 @@ class BlockedBandedLu {
           row[at(L - j + 1 + q)] -= (entry * with.upper[at(q)]) * with.inverse;
         for (int c = 0; c < L; ++c) now.left[at(c)] -= multiplier * with.left[at(c)];
         lower_[at(k * L + j - 1)] = multiplier;
-        largest = largest.max(multiplier.abs());
+        growth.see(multiplier);
       }
       now.inverse = row[at(L)].inverse();
+      growth.ones += row[at(L)] * now.inverse;
       inverse_[at(k)] = now.inverse;
       for (int q = 0; q < U; ++q) {
         now.upper[at(q)] = row[at(L + 1 + q)];
@@ -382,11 +394,12 @@ class BlockedBandedLu {
       done[0] = now;
     }
     above = done;
-    most_of_all = largest;
+    all = growth;
   }
 
   // left_ and right_ become the columns of Z.
-  void invert_border_columns() {
+  Growth invert_border_columns() {
+    Growth growth;
     for (Eigen::Index k = rows_ - U + 1; k < rows_; ++k) {
       for (int j = 1; j <= L && k - j >= rows_ - U; ++j) {
         for (int c = 0; c < U; ++c) {
@@ -401,12 +414,15 @@ class BlockedBandedLu {
       for (int c = 0; c < L; ++c) {
         Vec& v = left_[at(k * L + c)];
         v = above[at(c)].push(above[at(c)].reduced(v * inverse, upper));
+        growth.see(v);
       }
       for (int c = 0; c < U; ++c) {
         Vec& v = right_[at(k * U + c)];
         v = above[at(L + c)].push(above[at(L + c)].reduced(v * inverse, upper));
+        growth.see(v);
       }
     }
+    return growth;
   }
 
   // Factors S.
@@ -460,10 +476,10 @@ class BlockedBandedLu {
   Eigen::Matrix<Scalar, most, 1> rest_;
 };
 
-/// Factors W = M - a J(t, y, p), M diagonal, by banded LU: without interchanges if the multipliers
-/// allow, as for parabolic problems and small steps, else with partial pivoting; then on a circle
-/// the last max(Lower, Upper) unknowns are eliminated last, which is as accurate as the matrix of
-/// the others is well conditioned, and corrections make up for it. See `DenseShiftedSolver`.
+/// Factors W = M - a J(t, y, p), M diagonal, by banded LU: in blocks without interchanges if that
+/// is accurate, as for parabolic problems and small steps, else with partial pivoting. For that a
+/// circle is flattened: its rows are taken from both sides of row 0 in turn, which makes the band
+/// twice as wide. See `DenseShiftedSolver`.
 template <Problem F>
 class BandedShiftedSolver {
   using Matrix = typename F::Jacobian;
@@ -477,7 +493,7 @@ class BandedShiftedSolver {
   /// @param f  must outlive the solver
   /// @throws InvalidArgument if the state is shorter than twice the width of the band
   BandedShiftedSolver(const F& f, const Parameters&, Eigen::Index size)
-      : f_(f), w_(size), blocks_(size), inner_(size - border), z_(inner_, border) {
+      : f_(f), w_(size), blocks_(size), x_(size) {
     if (size < 2 * (lower + upper + 1)) {
       throw InvalidArgument("a banded Jacobian of " + std::to_string(size) +
                             " rows is hardly banded: make it a dense matrix");
@@ -501,83 +517,54 @@ class BandedShiftedSolver {
       for (int j = -lower; j <= upper; ++j) w_.band(i, j) *= -factor;
       w_.band(i, 0) += mass(i);
     }
-    if (!lu_.compute(w_, inner_)) return false;
-    if constexpr (border > 0) return prepare_border();
-    return true;
+    if constexpr (circle) {
+      if (flat_.size() == 0) flat_ = Flat(w_.size());
+      for (Eigen::Index i = 0; i < w_.size(); ++i) {
+        const Eigen::Index row = place(i);
+        for (int j = -lower; j <= upper; ++j) {
+          const Eigen::Index c = place((i + j + w_.size()) % w_.size());
+          flat_.band(row, static_cast<int>(c - row)) = w_.band(i, j);
+        }
+      }
+      return lu_.compute(flat_);
+    } else {
+      return lu_.compute(w_);
+    }
   }
 
   /// x ← W⁻¹ x
   void solve(State& x) {
     if (in_blocks_) return blocks_.solve(x.data());
-    lu_.solve(x.data());
-    if constexpr (border > 0) {
-      Rest rest = x.template tail<border>();
-      each_below([&](Eigen::Index r, Eigen::Index c, Scalar entry) { rest[r] -= entry * x[c]; });
-      rest = s_.solve(rest).eval();
-      x.template tail<border>() = rest;
-      x.head(inner_).noalias() -= z_ * rest;
-    }
+    flat(x, [this](Scalar* v) { lu_.solve(v); });
   }
 
   /// x ← W⁻ᵀ x
   void solve_transpose(State& x) {
     if (in_blocks_) return blocks_.solve_transpose(x.data());
-    if constexpr (border > 0) {
-      Rest rest = x.template tail<border>();
-      rest.noalias() -= z_.transpose() * x.head(inner_);
-      rest = s_.transpose().solve(rest).eval();
-      x.template tail<border>() = rest;
-      each_below([&](Eigen::Index r, Eigen::Index c, Scalar entry) { x[c] -= entry * rest[r]; });
-    }
-    lu_.solve_transpose(x.data());
+    flat(x, [this](Scalar* v) { lu_.solve_transpose(v); });
   }
 
  private:
   static constexpr int lower = Matrix::lower;
   static constexpr int upper = Matrix::upper;
-  static constexpr int border = Matrix::is_periodic ? std::max(lower, upper) : 0;
+  static constexpr bool circle = Matrix::is_periodic;
+  static constexpr int wide = 2 * std::max(lower, upper);
   using Blocks = BlockedBandedLu<Scalar, lower, upper, Matrix::is_periodic>;
-  using Border = Eigen::Matrix<Scalar, std::max(border, 1), std::max(border, 1)>;
-  using Rest = Eigen::Matrix<Scalar, border, 1>;
+  using Flat = BandedMatrix<Scalar, circle ? wide : lower, circle ? wide : upper>;
 
-  bool prepare_border() {
-    z_.setZero();
-    for (Eigen::Index i = 0; i < inner_;
-         i = i == lower - 1 ? std::max(i + 1, inner_ - upper) : i + 1) {
-      for (int j = -lower; j <= upper; ++j) {
-        if (const Eigen::Index c = column(i, j); c >= inner_) z_(i, c - inner_) = w_.band(i, j);
-      }
-    }
-    for (Eigen::Index c = 0; c < border; ++c) lu_.solve(z_.col(c).data());
-    Border s;
-    s.setZero();
-    for (Eigen::Index r = 0; r < border; ++r) {
-      for (int j = -lower; j <= upper; ++j) {
-        const Eigen::Index c = column(inner_ + r, j);
-        const Scalar entry = w_.band(inner_ + r, j);
-        if (c >= inner_) {
-          s(r, c - inner_) += entry;
-        } else {
-          s.row(r) -= entry * z_.row(c);
-        }
-      }
-    }
-    s_.compute(s);
-    return is_regular(s_);
+  // Row i of a circle when it is flattened: 0, n-1, 1, n-2, …
+  [[nodiscard]] Eigen::Index place(Eigen::Index i) const {
+    return 2 * i < w_.size() ? 2 * i : 2 * (w_.size() - 1 - i) + 1;
   }
-
-  [[nodiscard]] Eigen::Index column(Eigen::Index i, int j) const {
-    const Eigen::Index c = i + j;
-    return c < 0 ? c + w_.size() : c >= w_.size() ? c - w_.size() : c;
-  }
-  // The entries of the last rows in the first columns.
-  template <class Visit>
-  void each_below(const Visit& visit) const {
-    for (Eigen::Index r = 0; r < border; ++r) {
-      for (int j = -lower; j <= upper; ++j) {
-        const Eigen::Index c = column(inner_ + r, j);
-        if (c < inner_) visit(r, c, w_.band(inner_ + r, j));
-      }
+  // Has `solve` done with x.
+  template <class Solve>
+  void flat(State& x, const Solve& solve) {
+    if constexpr (circle) {
+      for (Eigen::Index i = 0; i < x.size(); ++i) x_[place(i)] = x[i];
+      solve(x_.data());
+      for (Eigen::Index i = 0; i < x.size(); ++i) x[i] = x_[place(i)];
+    } else {
+      solve(x.data());
     }
   }
 
@@ -586,10 +573,9 @@ class BandedShiftedSolver {
   Blocks blocks_;
   bool in_blocks_ = false;
   // With interchanges:
-  Eigen::Index inner_;  // rows that are not in the border
-  BandedLu<Scalar, lower, upper> lu_;
-  Eigen::Matrix<Scalar, Eigen::Dynamic, border> z_;  // the inner matrix inverted, times the border
-  Eigen::PartialPivLU<Border> s_;                    // what is left of the border
+  Flat flat_;  // W of a circle
+  BandedLu<Scalar, Flat::lower, Flat::upper> lu_;
+  State x_;
 };
 
 template <class F>
