@@ -19,6 +19,16 @@ namespace {
       "cannot " + what + " '" + path + "': " + std::generic_category().message(error), path);
 }
 
+// Calls again what a signal has interrupted.
+template <typename Call>
+int uninterrupted(const Call& call) {
+  int result = 0;
+  do {
+    result = call();
+  } while (result == -1 && errno == EINTR);
+  return result;
+}
+
 class Descriptor final : public File {
  public:
   Descriptor(std::string path, int fd) : File(std::move(path)), fd_(fd) {}
@@ -54,18 +64,22 @@ class Descriptor final : public File {
   }
 
   void sync() override {
-    if (::fdatasync(fd_) != 0) fail("sync", path(), errno);
+    if (uninterrupted([&] { return ::fdatasync(fd_); }) != 0) fail("sync", path(), errno);
   }
 
   void reserve(Bytes bytes) override {
-    if (const int error = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes)); error != 0) {
-      fail("reserve " + format_bytes(bytes) + " for", path(), error);
-    }
+    int error = 0;
+    do {
+      error = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
+    } while (error == EINTR);
+    if (error != 0) fail("reserve " + format_bytes(bytes) + " for", path(), error);
   }
 
   bool release(Bytes offset, Bytes bytes) override {
-    return ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                       static_cast<off_t>(bytes)) == 0;
+    return uninterrupted([&] {
+             return ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                static_cast<off_t>(offset), static_cast<off_t>(bytes));
+           }) == 0;
   }
 
   Bytes size() override {
@@ -90,7 +104,7 @@ class Real final : public FileSystem {
     // Not blocking: the opening of a pipe would wait for a partner.
     int flags = O_CLOEXEC | O_NONBLOCK | (mode == Mode::read ? O_RDONLY : O_RDWR);
     if (mode == Mode::create) flags |= O_CREAT | O_EXCL;
-    const int fd = ::open(path.c_str(), flags, 0666);
+    const int fd = uninterrupted([&] { return ::open(path.c_str(), flags, 0666); });
     if (fd < 0) fail(mode == Mode::create ? "create" : "open", path, errno);
     auto file = std::make_unique<Descriptor>(path, fd);
     struct stat status {};
@@ -107,9 +121,10 @@ class Real final : public FileSystem {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path, errno);
   }
   void sync_directory(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd =
+        uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
     if (fd < 0) fail("open", path, errno);
-    const bool synced = ::fsync(fd) == 0;
+    const bool synced = uninterrupted([&] { return ::fsync(fd); }) == 0;
     const int error = errno;
     ::close(fd);
     if (!synced) fail("sync", path, error);
