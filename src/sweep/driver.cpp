@@ -518,9 +518,11 @@ void Driver::disk_end(const Tier& tier, Meter::Clock::time_point begun) {
   disk_seconds_ += std::chrono::duration<double>(Meter::Clock::now() - begun).count();
 }
 
-// Where the stepper keeps its state, if the tier can use that. A copy to memory needs no help.
+// Where the stepper keeps its state, if the tier can use that. A copy to memory needs no help, and
+// a state of another size than the live one has no place there before it is loaded.
 std::span<std::byte> Driver::memory_of_state(const Tier& tier) const {
-  return &tier == &memory_ ? std::span<std::byte>() : stepper_.state_memory();
+  if (&tier == &memory_ || layout_.varying) return {};
+  return stepper_.state_memory();
 }
 
 void Driver::save(Step at, Slot slot) {
@@ -531,6 +533,11 @@ void Driver::save(Step at, Slot slot) {
   meter_.start(0);
   const std::span<std::byte> out = where.tier->begin_write(where.slot, at, stepper_.state_bytes());
   if (const auto x = memory_of_state(*where.tier); !x.empty()) {
+    if (x.size() != out.size()) {
+      wrong("save " + number(at) + ": the state has " + std::to_string(out.size()) +
+                " bytes, its memory " + std::to_string(x.size()),
+            at);
+    }
     where.tier->fill(out, x);
   } else {
     stepper_.save(out);

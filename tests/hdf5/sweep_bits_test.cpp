@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,11 +14,13 @@
 #include "costate/storage/memory_tier.hpp"
 #include "costate/sweep/sweep.hpp"
 #include "support/catch.hpp"
+#include "support/faulty_files.hpp"
 #include "support/map_stepper.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace costate;
 using costate::test::Ending;
+using costate::test::FaultyFiles;
 using costate::test::MapOptions;
 using costate::test::MapStepper;
 using costate::test::TempFolder;
@@ -31,7 +37,129 @@ Budget budget_for(Slot memory_slots, Slot disk_slots, const Hdf5Options& options
   return {.memory = memory + disk->memory_bytes(bytes, disk_slots), .disk = disk};
 }
 
+// y_{k+1} = y_k + 0.6 sin y_k, J = y_n; the state is y_k 1000 times over, or 500, 1000 or 1500
+// times. It knows its states and counts how often it was to use something else.
+class Piece final : public Stepper {
+ public:
+  static constexpr Step n = 30;
+  double y_bar = 0;
+  bool varying = false;
+  std::size_t excess = 0;  // bytes that its memory is longer than the state
+  mutable int misused = 0;
+
+  Piece() {
+    double y = 1;
+    for (Step k = 0; k <= n; ++k, y = next(y)) states_.push_back(y);
+  }
+
+  Step advance(Step from, Step to, Pass /*pass*/) override {
+    for (Step k = from; k < to; ++k) {
+      look(k);
+      y_.assign(varying ? 500 * (1 + static_cast<std::size_t>(k % 3)) : 1000, next(y_.front()));
+    }
+    return to;
+  }
+  void turn(Step /*n*/) override { y_bar = 1; }
+  void reverse(Step k) override {
+    look(k);
+    y_bar *= 1 + 0.6 * std::cos(y_.front());
+  }
+  [[nodiscard]] std::size_t state_bytes() const override { return 8 * y_.size(); }
+  [[nodiscard]] std::size_t max_state_bytes() const override { return varying ? 12'000 : 8000; }
+  [[nodiscard]] bool state_size_varies() const override { return varying; }
+  void save(std::span<std::byte> out) const override {
+    std::memcpy(out.data(), y_.data(), out.size());
+  }
+  void load(std::span<const std::byte> in) override {
+    if (in.data() == state_memory().data()) return;
+    y_.resize(in.size() / 8);
+    std::memcpy(y_.data(), in.data(), in.size());
+  }
+  [[nodiscard]] std::span<std::byte> state_memory() override {
+    return {reinterpret_cast<std::byte*>(y_.data()), state_bytes() + excess};
+  }
+  [[nodiscard]] Step steps() const override { return n; }
+
+ private:
+  static double next(double y) { return y + 0.6 * std::sin(y); }
+  void look(Step k) const {
+    const double right = states_[static_cast<std::size_t>(k)];
+    if (std::ranges::any_of(y_, [&](double y) { return y != right; })) ++misused;
+  }
+
+  std::vector<double> states_;
+  std::vector<double> y_ = std::vector<double>(1000, 1.0);
+};
+
 }  // namespace
+
+TEST_CASE("A state in one piece of memory may vary in size", "[hdf5][sweep][property]") {
+  const int threads = GENERATE(0, 2);
+  const TempFolder folder;
+  const Hdf5Options options{.directory = folder.path(), .io_threads = threads};
+  Piece whole;
+  sweep(whole);
+
+  Piece piece;
+  piece.varying = true;
+  const Report report =
+      sweep(piece, {.budget = budget_for(1, 3, options, piece.max_state_bytes(), true)});
+
+  CHECK(report.tiers.at(1).reads > 0);
+  CHECK(piece.misused == 0);
+  CHECK(piece.y_bar == whole.y_bar);
+}
+
+TEST_CASE("A memory that is not as long as the state is refused", "[hdf5][sweep][unit]") {
+  const TempFolder folder;
+  Piece piece;
+  piece.excess = 8;
+  const Budget budget = budget_for(1, 3, {.directory = folder.path()}, piece.max_state_bytes());
+  try {
+    sweep(piece, {.budget = budget});
+    FAIL_CHECK("a memory of another size was taken");
+  } catch (const ScheduleError& error) {
+    CHECK(std::string(error.what()).find("the state has 8000 bytes, its memory 8008") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("What could not be read, or has another checksum, is never used",
+          "[hdf5][sweep][fault]") {
+  const auto fault = GENERATE(FaultyFiles::Fault::error, FaultyFiles::Fault::flip_on_read);
+  const int threads = GENERATE(0, 2);
+  const TempFolder folder;
+  FaultyFiles files;
+  // Four slots, so that states are used before they are dropped, and so few buffers that most loads
+  // read the file.
+  const Hdf5Options options{.directory = folder.path(),
+                            .capacity = 32_KiB + 5 * (8192 + 64),
+                            .io_threads = threads,
+                            .buffers = threads == 0 ? 1 : 2,
+                            .files = &files};
+  const auto run = [&] {
+    Piece piece;
+    files.operations = 0;
+    try {
+      sweep(piece, {.budget = budget_for(1, 4, options, piece.max_state_bytes())});
+    } catch (const StorageError&) {
+      piece.y_bar = 0;
+    }
+    CHECK(piece.misused == 0);
+    return piece.y_bar;
+  };
+  const double right = run();
+  const long operations = files.operations;
+  int refused = 0;
+  files.fault = fault;
+  for (files.at = 0; files.at < operations; ++files.at) {
+    CAPTURE(static_cast<int>(fault), threads, files.at.load());
+    const double found = run();
+    CHECK((found == 0 || found == right));
+    if (found == 0) ++refused;
+  }
+  CHECK(refused > 0);
+}
 
 TEST_CASE("Slots, tiers, threads, known length or not: the same bits", "[hdf5][sweep][property]") {
   const Ending ending = GENERATE(Ending::known, Ending::before_last, Ending::after_last);
