@@ -191,9 +191,11 @@ std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
     buffer->size = entry(slot).bytes;
     buffer->hashed = false;
     ask(*buffer, Buffer::State::to_read);
-    if (buffer->pieces > 1) asked_.notify_one();
   }
-  if (buffer->state == Buffer::State::to_read) read_some(*buffer, lock);
+  if (buffer->state == Buffer::State::to_read) {
+    hurry(*buffer);
+    read_some(*buffer, lock);
+  }
   settle();
   buffer->wanted = false;
   buffer->ticket = ++tickets_;
@@ -219,17 +221,17 @@ void DiskTier::read_into(Slot slot, Step at, std::span<std::byte> state) {
   direct_.size = entry(slot).bytes;
   direct_.hashed = false;
   ask(direct_, Buffer::State::to_read);
-  if (direct_.pieces > 1) asked_.notify_one();
+  // What has been prefetched of it is copied, and the rest not prefetched any more; the one piece
+  // that a thread may be at is read again rather than waited for.
+  if (begun != nullptr) direct_.next = begun->next - static_cast<std::size_t>(begun->busy);
+  hurry(direct_);
   if (begun != nullptr) {
-    // What has been prefetched of it is copied, and the rest not prefetched any more; the one piece
-    // that a thread may be at is read again rather than waited for.
-    direct_.next = begun->next - static_cast<std::size_t>(begun->busy);
+    const std::size_t pieces = direct_.next;
     begun->next = begun->pieces;
     begun->slot = -1;
     begun->wanted = false;
     begun->failed = true;
     if (begun->busy == 0) begun->state = Buffer::State::free;
-    const std::size_t pieces = direct_.next;
     ++direct_.busy;
     lock.unlock();
     std::copy_n(begun->hashes.begin(), pieces, direct_.hashes.begin());
@@ -499,6 +501,12 @@ void DiskTier::await(Lock& lock, const Done& done) {
   done_.wait(lock, done);
 }
 
+// The threads read this first: the caller waits for it.
+void DiskTier::hurry(Buffer& buffer) {
+  awaited_ = &buffer;
+  if (buffer.pieces - buffer.next > 1) asked_.notify_one();
+}
+
 // Until a buffer holds what it is to read, or has failed. The caller, who has nothing better to do,
 // reads with the threads; when this returns nobody writes to the buffer any more.
 void DiskTier::read_some(Buffer& buffer, Lock& lock) {
@@ -511,6 +519,7 @@ void DiskTier::read_some(Buffer& buffer, Lock& lock) {
       await(lock, [&] { return buffer.busy == 0; });
     }
   }
+  awaited_ = nullptr;
 }
 
 // ----- The threads' side
@@ -528,7 +537,9 @@ void DiskTier::ask(Buffer& buffer, Buffer::State what) {
 
 // What the caller waits for, or else the oldest request that no thread is at.
 DiskTier::Buffer* DiskTier::next_work() noexcept {
-  if (direct_.waits() && direct_.next < direct_.pieces) return &direct_;
+  if (awaited_ != nullptr && awaited_->waits() && awaited_->next < awaited_->pieces) {
+    return awaited_;
+  }
   Buffer* oldest = nullptr;
   for (Buffer& buffer : buffers_) {
     if (buffer.waits() && buffer.busy == 0 &&
@@ -576,13 +587,19 @@ void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   lock.lock();
   --buffer.busy;
   if (error != nullptr) {
-    error_ = error;
+    failed(buffer, error);
     buffer.failed = true;
     buffer.next = buffer.pieces;
   }
   if (buffer.next == buffer.pieces && buffer.busy == 0) {
     finish(buffer, lock, packer != nullptr ? &packed : nullptr);
   }
+}
+
+// One error of a buffer is enough, and of several buffers the first: it is why the others fail.
+// What becomes of a prefetch that was given up concerns nobody.
+void DiskTier::failed(const Buffer& buffer, const std::exception_ptr& error) noexcept {
+  if (!buffer.failed && error_ == nullptr) error_ = error;
 }
 
 // All pieces are moved, or one has failed: a row that was written is committed, one that was read
@@ -625,7 +642,7 @@ void DiskTier::finish(Buffer& buffer, Lock& lock, const Stored* packed) {
         error = std::current_exception();
       }
     }
-    if (error != nullptr) error_ = error;
+    if (error != nullptr) failed(buffer, error);
   }
   const bool whole = !buffer.failed && error == nullptr;
   buffer.state = whole ? Buffer::State::holding : Buffer::State::free;

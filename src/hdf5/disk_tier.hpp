@@ -131,7 +131,9 @@ class DiskTier final : public Tier {
     return packers_.empty() ? nullptr : packers_.data();
   }
   void work(Buffer& buffer, Lock& lock, Packer* packer);
+  void failed(const Buffer& buffer, const std::exception_ptr& error) noexcept;
   void finish(Buffer& buffer, Lock& lock, const Stored* packed);
+  void hurry(Buffer& buffer);
   void read_some(Buffer& buffer, Lock& lock);
   template <class Done>
   void await(Lock& lock, const Done& done);
@@ -166,8 +168,9 @@ class DiskTier final : public Tier {
   std::vector<Retired> retired_;  // rows that wait for a release, in the order of their dropping
   std::function<void()> need_;
   std::vector<Buffer> buffers_;
-  Buffer direct_;           // has no memory: what is read to where the caller says
-  Buffer* lent_ = nullptr;  // what the caller looks at
+  Buffer direct_;              // has no memory: what is read to where the caller says
+  Buffer* awaited_ = nullptr;  // what the caller waits for, and reads, too
+  Buffer* lent_ = nullptr;     // what the caller looks at
   std::uint64_t tickets_ = 0;
 
   std::mutex lock_;                // of everything above that a thread touches

@@ -348,6 +348,41 @@ TEST_CASE("Files that are cut off, empty, foreign or damaged are named", "[hdf5]
   CHECK(left_open() == open_before);
 }
 
+TEST_CASE("A file of another format is refused by all who open it, and left as it is",
+          "[hdf5][run][golden]") {
+  const TempFolder folder;
+  REQUIRE_FALSE(run_until(folder.path(), 60).finished);
+  const std::string states = folder.path() + "/states.h5";
+  std::vector<std::byte> bytes = bytes_of(states);
+  constexpr std::size_t place = 24;  // as docs/storage.md describes it
+  constexpr std::size_t sealed = 24 + 11 * 8;
+  std::uint64_t format = 0;
+  std::memcpy(&format, bytes.data() + place, sizeof format);
+  REQUIRE(format == 3);
+  format = 2;
+  std::memcpy(bytes.data() + place, &format, sizeof format);
+  const std::uint64_t seal = hash_bytes(std::span(bytes).first(sealed));
+  std::memcpy(bytes.data() + sealed, &seal, sizeof seal);
+  put(states, bytes);
+
+  const std::string words = "has format version 2, this library reads 3";
+  const auto refused = [&](const auto& open) {
+    try {
+      open();
+      FAIL_CHECK("a file of format 2 was opened");
+    } catch (const StorageError& error) {
+      CHECK(names(error.what(), words));
+      CHECK(error.path == states);
+    }
+    CHECK(bytes_of(states) == bytes);
+  };
+  refused([&] { (void)inspect(states); });
+  refused([&] { run_until(folder.path(), 1'000'000); });
+  const Inspection found = inspect(folder.path());
+  REQUIRE(found.damage.size() == 1);
+  CHECK(names(found.damage[0], words));
+}
+
 TEST_CASE("A run by another version of the library is refused", "[hdf5][run][golden]") {
   const TempFolder folder;
   REQUIRE_FALSE(run_until(folder.path(), 60).finished);

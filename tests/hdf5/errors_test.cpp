@@ -1,0 +1,210 @@
+// I/O threads that are held at a chosen moment: their errors surface once, what nobody waits for
+// any more has none, and a tier that goes finishes what it has begun.
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "costate/hdf5/disk.hpp"
+#include "costate/hdf5/inspect.hpp"
+#include "costate/storage/file_system.hpp"
+#include "support/catch.hpp"
+#include "support/temp_folder.hpp"
+
+using namespace costate;
+using costate::test::TempFolder;
+
+namespace {
+
+// While the gate is closed the I/O threads' reads and writes wait at it, and the caller's, too, if
+// asked for. Whether one fails is settled when it comes to the gate.
+class Gate final : public FileSystem {
+ public:
+  std::atomic<bool> callers_wait = false;
+  std::atomic<bool> callers_fail = false;
+  std::atomic<bool> threads_fail = false;
+
+  void close() { set(true); }
+  void open() { set(false); }
+  /// Until that many are at the gate.
+  void await(int count) {
+    std::unique_lock lock(lock_);
+    changed_.wait(lock, [&] { return waiting_ >= count; });
+  }
+  void pass(const std::string& path) {
+    const bool caller = std::this_thread::get_id() == caller_;
+    const bool fails = caller ? callers_fail : threads_fail;
+    if (!caller || callers_wait) {
+      std::unique_lock lock(lock_);
+      ++waiting_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !closed_; });
+      --waiting_;
+    }
+    if (fails) throw StorageError("cannot move '" + path + "'", path);
+  }
+
+  std::unique_ptr<File> open(const std::string& path, Mode mode) override;
+  void rename(const std::string& from, const std::string& to) override { real().rename(from, to); }
+  void remove(const std::string& path) override { real().remove(path); }
+  void sync_directory(const std::string& path) override { real().sync_directory(path); }
+
+ private:
+  void set(bool closed) {
+    const std::lock_guard lock(lock_);
+    closed_ = closed;
+    changed_.notify_all();
+  }
+
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::mutex lock_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  int waiting_ = 0;
+};
+
+class GatedFile final : public File {
+ public:
+  GatedFile(Gate& gate, std::unique_ptr<File> inner)
+      : File(inner->path()), gate_(gate), inner_(std::move(inner)) {}
+  void read(std::span<std::byte> out, Bytes offset) override {
+    gate_.pass(path());
+    inner_->read(out, offset);
+  }
+  void write(std::span<const std::byte> in, Bytes offset) override {
+    gate_.pass(path());
+    inner_->write(in, offset);
+  }
+  void sync() override { inner_->sync(); }
+  void reserve(Bytes bytes) override { inner_->reserve(bytes); }
+  bool has_name() override { return inner_->has_name(); }
+  bool release(Bytes offset, Bytes bytes) override { return inner_->release(offset, bytes); }
+  Bytes size() override { return inner_->size(); }
+
+ private:
+  Gate& gate_;
+  std::unique_ptr<File> inner_;
+};
+
+std::unique_ptr<File> Gate::open(const std::string& path, Mode mode) {
+  return std::make_unique<GatedFile>(*this, real().open(path, mode));
+}
+
+constexpr std::size_t size = (std::size_t{2} << 20U) + 7;  // four pieces and a bit
+constexpr Slot filled = 4;                                 // more than there are buffers
+
+std::vector<std::byte> state_at(Step at) {
+  return std::vector<std::byte>(size, static_cast<std::byte>(at));
+}
+
+void write(Tier& tier, Slot slot, Step at) {
+  std::ranges::copy(state_at(at), tier.begin_write(slot, at, size).begin());
+  tier.commit(slot);
+}
+
+bool right(Tier& tier, Slot slot, Step at) {
+  std::vector<std::byte> state(size);
+  tier.read_into(slot, at, state);
+  return state == state_at(at);
+}
+
+// Slot s holds index 10 + s; no buffer holds the first ones any more.
+std::unique_ptr<Tier> tier_on(Gate& files, const std::string& directory, bool keep = false) {
+  auto tier =
+      hdf5({.directory = directory, .keep = keep, .io_threads = 1, .buffers = 3, .files = &files})
+          ->make(size, filled + 1);
+  for (Slot slot = 0; slot < filled; ++slot) write(*tier, slot, 10 + slot);
+  tier->flush();
+  return tier;
+}
+
+}  // namespace
+
+TEST_CASE("A prefetch that was given up does not report what becomes of it", "[hdf5][fault]") {
+  const bool fails = GENERATE(false, true);
+  CAPTURE(fails);
+  const TempFolder folder;
+  Gate files;
+  const auto tier = tier_on(files, folder.path());
+  files.close();
+  files.threads_fail = true;
+  REQUIRE(tier->prefetch(0, 10));
+  files.await(1);
+  files.threads_fail = false;
+  files.callers_fail = fails;
+
+  if (fails) {
+    CHECK_THROWS_AS(right(*tier, 0, 10), StorageError);
+  } else {
+    CHECK(right(*tier, 0, 10));
+  }
+  files.open();
+  // The thread has failed before it writes this.
+  CHECK_NOTHROW(write(*tier, filled, 14));
+  CHECK_NOTHROW(tier->flush());
+  files.callers_fail = false;
+  CHECK(right(*tier, 0, 10));
+}
+
+TEST_CASE("Pieces that fail at the same time are one error", "[hdf5][fault]") {
+  const bool in_place = GENERATE(false, true);
+  CAPTURE(in_place);
+  const TempFolder folder;
+  Gate files;
+  const auto tier = tier_on(files, folder.path());
+  files.close();
+  files.callers_wait = files.callers_fail = files.threads_fail = true;
+  std::thread opener([&] {
+    files.await(2);  // a piece each
+    files.callers_wait = files.callers_fail = files.threads_fail = false;
+    files.open();
+  });
+
+  if (in_place) {
+    CHECK_THROWS_AS(right(*tier, 0, 10), StorageError);
+  } else {
+    CHECK_THROWS_AS(tier->read(0, 10), StorageError);
+  }
+
+  opener.join();
+  CHECK(right(*tier, 0, 10));
+  CHECK_NOTHROW(write(*tier, filled, 14));
+  CHECK_NOTHROW(tier->flush());
+}
+
+TEST_CASE("A tier that goes finishes what its threads have begun, or keeps what there was",
+          "[hdf5][fault]") {
+  const bool fails = GENERATE(false, true);
+  CAPTURE(fails);
+  const TempFolder folder;
+  Gate files;
+  auto tier = tier_on(files, folder.path(), true);
+  files.close();
+  files.threads_fail = fails;
+  REQUIRE(tier->prefetch(0, 10));
+  files.await(1);
+  write(*tier, filled, 14);
+  std::thread opener([&] { files.open(); });
+
+  tier.reset();
+
+  opener.join();
+  const Inspection found = inspect(folder.files().at(0), {.verify = true});
+  std::vector<Step> whole;
+  for (const InspectedState& state : found.states) {
+    CHECK(state.integrity == Integrity::whole);
+    whole.push_back(state.step);
+  }
+  const std::vector<Step> before = {10, 11, 12, 13};
+  const std::vector<Step> all = {10, 11, 12, 13, 14};
+  CHECK(whole == (fails ? before : all));
+}
