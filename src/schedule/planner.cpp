@@ -17,6 +17,7 @@
 #include "costate/schedule/online.hpp"
 #include "costate/schedule/online_tiered.hpp"
 #include "costate/schedule/revolve.hpp"
+#include "costate/schedule/taped.hpp"
 #include "costate/schedule/weighted.hpp"
 #include "hierarchical_plan.hpp"
 #include "least_cost.hpp"
@@ -62,15 +63,45 @@ Plan plan_weighted(const Costs& costs, Step n) {
 
 constexpr Step most_mixed = 10'000'000;
 
-Plan plan_mixed(const Costs& costs, Step n) {
+// What all steps together cost.
+double one_run(const Costs& costs, Step n) {
+  return costs.weights.empty() ? static_cast<double>(n) * costs.step
+                               : std::accumulate(costs.weights.begin(), costs.weights.end(), 0.0);
+}
+
+// A state in the place of each tape that is kept makes a schedule without tapes, with one more
+// advance for each step at most.
+double less_one_run(double bound, const Costs& costs, Step n) {
+  return std::max(0.0, bound - one_run(costs, n));
+}
+
+// Tapes are kept in the first tier alone. What is the best there need not be so with further tiers.
+Plan plan_tapes(Plan (*make)(const Costs&, Step), const Costs& costs, Step n) {
   if (costs.tape_bytes == 0) {
     throw InvalidArgument("no tape can be kept: its size is not given");
   }
+  Costs alone = costs;
+  alone.tiers.resize(1);
+  Plan made = make(alone, n);
+  if (costs.tiers.size() > 1) {
+    made.lower_bound = std::min(made.cost, less_one_run(least_cost(costs, n), costs, n));
+  }
+  return made;
+}
+
+Plan plan_mixed(const Costs& costs, Step n) {
   if (n > most_mixed) {
     throw InvalidArgument("a mixed plan is made for at most " + std::to_string(most_mixed) +
                           " steps, not " + std::to_string(n));
   }
-  return mixed(costs, n, costs.tape_has_next);
+  const auto make = [](const Costs& alone, Step steps) {
+    return mixed(alone, steps, alone.tape_has_next);
+  };
+  return plan_tapes(make, costs, n);
+}
+
+Plan plan_taped(const Costs& costs, Step n) {
+  return plan_tapes(taped, costs, n);
 }
 
 Plan plan_online_schedule(Schedule schedule, const Costs& costs, Step n) {
@@ -83,8 +114,14 @@ Plan plan_online_schedule(Schedule schedule, const Costs& costs, Step n) {
   return plan_of(std::move(schedule), std::move(counts), costs, n);
 }
 
+// Several tiers as one.
+Schedule online_in(const Costs& costs, Step guess) {
+  return costs.tiers.size() == 1 ? online(costs, guess)
+                                 : online(rooms(costs), OnlineRule::few_writes, guess);
+}
+
 Plan plan_online(const Costs& costs, Step n) {
-  return plan_online_schedule(online(costs), costs, n);
+  return plan_online_schedule(online_in(costs, unknown), costs, n);
 }
 
 Plan plan_online_tiered(const Costs& costs, Step n) {
@@ -112,16 +149,11 @@ const std::vector<Entry>& entries() {
       {{"hierarchical", "the optimum for tiers of any room and cost"}, hierarchical},
       {{"weighted", "steps of unequal cost"}, plan_weighted, true},
       {{"mixed", "states or tapes are kept, whichever saves more"}, plan_mixed, false, true},
+      {{"taped", "stretches run twice, the second time with tapes"}, plan_taped, false, true},
       {{"online", "length unknown: nearly the least advances", true}, plan_online},
       {{"online-tiered", "length unknown: memory and disk", true}, plan_online_tiered},
   };
   return all;
-}
-
-// What all steps together cost.
-double one_run(const Costs& costs, Step n) {
-  return costs.weights.empty() ? static_cast<double>(n) * costs.step
-                               : std::accumulate(costs.weights.begin(), costs.weights.end(), 0.0);
 }
 
 Plan make(const Entry& entry, const Costs& costs, Step n) {
@@ -138,10 +170,8 @@ Plan make(const Entry& entry, const Costs& costs, Step n) {
     made.cost = interpret_cost(made.schedule, costs, options_for(made.schedule, costs, n));
     made.lower_bound = least_cost(costs, n);
   }
-  // A state in the place of each tape that is kept makes a schedule without tapes, with one more
-  // advance for each step at most.
   if (costs.tape_bytes > 0 && !(even && entry.tapes)) {
-    made.lower_bound = std::max(0.0, made.lower_bound - one_run(costs, n));
+    made.lower_bound = less_one_run(made.lower_bound, costs, n);
   }
   return time.stop(std::move(made));
 }
@@ -259,7 +289,8 @@ const std::vector<Family>& families() {
 
 InterpretOptions options_for(const Schedule& schedule, const Costs& costs, Step n) {
   InterpretOptions options{.steps = n};
-  if (schedule.name() == "mixed" && costs.state_bytes > 0 && costs.tape_bytes > 0) {
+  const bool tapes = schedule.name() == "mixed" || schedule.name() == "taped";
+  if (tapes && costs.state_bytes > 0 && costs.tape_bytes > 0) {
     options.tape_slots = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
     options.tape_has_next = costs.tape_has_next;
   }
@@ -279,9 +310,8 @@ Plan plan(const std::string& family, const Costs& costs, Step n) {
 Plan plan_guessed(const Costs& costs, Step n, Step guess) {
   check(costs, n);
   const auto guessed = [guess](const Costs& planned, Step steps) {
-    return plan_online_schedule(planned.tiers.size() == 1
-                                    ? online(planned, guess)
-                                    : online_tiered(planned, {.guess = guess}),
+    return plan_online_schedule(planned.tiers.size() == 2 ? online_tiered(planned, {.guess = guess})
+                                                          : online_in(planned, guess),
                                 planned, steps);
   };
   Plan made = make({{"online", "", true}, guessed}, costs, n);
@@ -331,11 +361,10 @@ std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
   const bool plain = alone && memory.write == 0;
   const bool tapes = costs.tape_bytes > 0;
   MixedAdvances mixed;
-  // Tapes are kept in memory alone. Transfers are not what they are chosen by.
-  if (tapes && plain && memory.read == 0 && costs.weights.empty() && costs.state_bytes > 0 &&
-      n > 1 && n <= most_mixed) {
-    mixed = mixed_advances(costs, n);
-  }
+  // Transfers are not what tapes are chosen by.
+  const bool taping = tapes && memory.write == 0 && memory.read == 0 && costs.weights.empty() &&
+                      costs.state_bytes > 0 && n > 1;
+  if (taping && n <= most_mixed) mixed = mixed_advances(costs, n);
   std::vector<FrontierPoint> points;
   for (const Slot slots : sizes(std::max<Step>(n, mixed.most + 1))) {
     Costs here = costs;
@@ -349,16 +378,27 @@ std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
           plain ? plan_revolve(here, n) : choose_with(here, n, frontier_effort), slots, costs));
     }
     FrontierPoint& point = points.back();
-    if (tapes) point.lower_bound = std::max(0.0, point.lower_bound - one_run(costs, n));
-    if (mixed.by_slots.empty()) continue;
-    const Slot used = std::min({slots, mixed.most, static_cast<Slot>(mixed.by_slots.size()) - 1});
-    const Step advances = mixed.by_slots[static_cast<std::size_t>(used)];
-    const double cost = static_cast<double>(advances) * costs.step;
-    if (cost < point.cost) {
-      point.cost = cost;
-      point.schedule = "mixed";
+    if (tapes) point.lower_bound = less_one_run(point.lower_bound, costs, n);
+    const auto or_taped = [&](const char* schedule, Step advances) {
+      const double cost = static_cast<double>(advances) * costs.step;
+      if (cost < point.cost) {
+        point.cost = cost;
+        point.schedule = schedule;
+      }
+    };
+    bool exact = false;
+    if (!mixed.by_slots.empty()) {
+      const Slot used = std::min({slots, mixed.most, static_cast<Slot>(mixed.by_slots.size()) - 1});
+      or_taped("mixed", mixed.by_slots[static_cast<std::size_t>(used)]);
+      exact = alone && mixed.exact && used == std::min(slots, mixed.most);
+      if (exact) point.lower_bound = point.cost;
     }
-    if (mixed.exact && used == std::min(slots, mixed.most)) point.lower_bound = point.cost;
+    if (!taping || exact) continue;
+    try {
+      or_taped("taped", plan_taped(here, n).counts.advances);
+    } catch (const InvalidArgument&) {
+      continue;  // too few slots to run every step at most twice
+    }
   }
   return points;
 }

@@ -39,7 +39,7 @@ TEST_CASE("Every family keeps its word for any costs, weights, sizes and slots",
       costs.state_bytes = 8;
       costs.tape_bytes = static_cast<Bytes>(whole(1, 32));
     }
-    for (int i = whole(1, 2); i > 0; --i) {
+    for (int i = whole(1, 3); i > 0; --i) {
       costs.tiers.push_back({.name = std::to_string(i),
                              .slots = whole(0, 3) == 0 ? unbounded : whole(1, 9),
                              .write = whole(0, 40) / 8.0,
@@ -145,6 +145,43 @@ TEST_CASE("Tapes are kept where they save more than states", "[schedule][golden]
   CHECK(choice.plans[1].schedule.name() == "revolve");
   // The bound of the others allows for the tapes that they do not keep.
   CHECK(choice.plans[1].lower_bound <= choice.best().cost);
+}
+
+TEST_CASE("Tapes are kept in memory although there is a disk", "[schedule][property]") {
+  Costs costs;
+  costs.state_bytes = 1;
+  costs.tape_bytes = 3;
+  costs.tiers = {{.slots = 20}, {.name = "disk", .slots = 10, .write = 1, .read = 1}};
+  const Choice choice = choose(costs, 100);
+  CHECK(choice.best().schedule.name() == "mixed");
+  Costs alone = costs;
+  alone.tiers.pop_back();
+  CHECK(choice.best().cost == choose(alone, 100).best().cost);
+  // Proven for one tier only.
+  CHECK(choice.best().lower_bound < choice.best().cost);
+  // Too long for the programme of `mixed` in so many slots.
+  costs.tape_bytes = 2;
+  costs.tiers[0].slots = 2'000;
+  const Choice longer = choose(costs, 100'000);
+  CHECK(longer.best().schedule.name() == "taped");
+  CHECK(longer.best().counts.max_runs == 1);
+  for (const FrontierPoint& point : frontier(costs, 500)) {
+    costs.tiers[0].slots = point.slots;
+    CAPTURE(point.slots, point.schedule);
+    CHECK(point.cost <= plan("mixed", costs, 500).cost);
+    CHECK(point.lower_bound <= point.cost);
+  }
+}
+
+TEST_CASE("Without the number of steps, too, all that applies is compared", "[schedule][unit]") {
+  Costs costs;
+  costs.tiers = {{.slots = 4}, {.name = "disk", .slots = 8, .write = 0.25, .read = 0.25}};
+  CHECK(names(choose(costs, 300, true)).size() == 2);
+  costs.tiers[1].write = 20;
+  CHECK(names(choose(costs, 300, true)).front() == "online-tiered");
+  costs.tiers.push_back({.name = "tape", .slots = 9, .write = 50, .read = 50});
+  CHECK(names(choose(costs, 300, true)) == std::vector<std::string>{"online"});
+  CHECK(plan_guessed(costs, 300, 300).counts.advances == binomial_advances(300, 4 + 8 + 9));
 }
 
 TEST_CASE("Very long runs are compared at once", "[schedule][unit]") {

@@ -25,16 +25,17 @@ struct Family {
 [[nodiscard]] const std::vector<Family>& families();
 
 /// Plans a run of `n` steps with one family. Families that know nothing of weights plan with the
-/// mean weight; what they cost is counted with the weights. The plan of an online family is what it
-/// does if the run turns out to have `n` steps; it is counted by running through it.
+/// mean weight; what they cost is counted with the weights. Families that keep tapes do so in the
+/// first tier and leave the others alone. The plan of an online family is what it does if the run
+/// turns out to have `n` steps; it is counted by running through it.
 /// @throws InvalidArgument if there is no such family, if it cannot serve these costs, or if the
 ///         costs are not valid (see `check`)
 [[nodiscard]] Plan plan(const std::string& family, const Costs& costs, Step n);
 
-/// What the family "online" in one tier, "online-tiered" in two, does with a guess of the number of
-/// steps if the run turns out to have `n` of them; counted by running through it.
+/// What the family "online-tiered" in two tiers, otherwise "online", does with a guess of the
+/// number of steps if the run turns out to have `n` of them; counted by running through it.
 /// @param guess  >= 0, or `unknown`: none
-/// @throws InvalidArgument as `plan`, or if the guess is negative or there are more than two tiers
+/// @throws InvalidArgument as `plan`, or if the guess is negative
 [[nodiscard]] Plan plan_guessed(const Costs& costs, Step n, Step guess);
 
 /// How a schedule that was planned with these costs is to be interpreted: a tape takes as many
@@ -80,9 +81,9 @@ struct FrontierPoint {
 
 /// The cost of `n` steps against the room in the first tier, whose own room in `costs` is left out
 /// of account: from one slot to n-1, each about a quarter more than the one before. The other tiers
-/// stay as they are. If tapes can be kept, in memory alone whose transfers are free, they are taken
-/// into account, up to the room for the tapes of all steps. With weights on one tier the cost is
-/// that of `weighted` made with less work.
+/// stay as they are. If tapes can be kept and transfers of the first tier are free, they are taken
+/// into account in that tier, up to the room for the tapes of all steps. With weights on one tier
+/// the cost is that of `weighted` made with less work.
 /// @throws InvalidArgument if the costs are not valid
 [[nodiscard]] std::vector<FrontierPoint> frontier(const Costs& costs, Step n);
 
