@@ -74,7 +74,7 @@ struct Result {
 
 Result robertson(double t1, Step window_steps, costate::Bytes memory, double kick = 0,
                  std::array<double, 3> rates = {0.04, 1e4, 3e7},
-                 const costate::sundials::Terminal& terminal = {}) {
+                 const costate::sundials::Terminal& terminal = {}, Step fewer = 0) {
   const Context context;
   Rates data{rates};
   std::vector<double> y0 = {1, 0, 0};
@@ -121,7 +121,7 @@ Result robertson(double t1, Step window_steps, costate::Bytes memory, double kic
                .jump_adjoint = [=](std::size_t, double, N_Vector, N_Vector y_bar,
                                    std::span<double>) { at(y_bar)[0] *= 1 - kick; }};
   }
-  WindowStepper stepper(costate::sundials::idas_solver(problem, 0, window_steps), 0, t1,
+  WindowStepper stepper(costate::sundials::idas_solver(problem, 0, window_steps - fewer), 0, t1,
                         window_steps, borders, terminal);
   const auto report = costate::sweep(stepper, {.budget = {.memory = memory}});
   Result out;
@@ -193,6 +193,11 @@ TEST_CASE("An objective of an algebraic entry at a moment is refused, not forgot
   CHECK_THROWS_AS(robertson(4, 60, plenty, 0, {0.04, 1e4, 3e7}, of_entry(2)),
                   costate::InvalidArgument);
   CHECK_NOTHROW(robertson(4, 60, plenty, 0, {0.04, 1e4, 3e7}, of_entry(0)));
+}
+
+TEST_CASE("A window of IDAS of more steps than planned is an error of costate's") {
+  CHECK_THROWS_AS(robertson(4, 30, plenty, 0, {0.04, 1e4, 3e7}, {}, 10),
+                  costate::sundials::SundialsError);
 }
 
 TEST_CASE("What is wrong with a problem for IDAS is refused") {
