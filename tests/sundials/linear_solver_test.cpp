@@ -12,7 +12,7 @@
 #include <sunmatrix/sunmatrix_band.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
-#ifdef COSTATE_TEST_KLU
+#ifdef COSTATE_TEST_sunlinsolklu
 #include <sunlinsol/sunlinsol_klu.h>
 #endif
 
@@ -124,7 +124,7 @@ DirectSolver band(SUNContext context) {
                 });
               }};
 }
-#ifdef COSTATE_TEST_KLU
+#ifdef COSTATE_TEST_sunlinsolklu
 DirectSolver klu(SUNContext context, int type) {
   return {.context = context,
           .matrix = [=] { return Matrix(SUNSparseMatrix(size, size, 3 * size, type, context)); },
@@ -203,7 +203,7 @@ void agrees_with_costates_own(const Method& method) {
   const Context context;
   compare("dense", costate::sundials::with_linear_solver(f, dense(context)));
   compare("band", costate::sundials::with_linear_solver(f, band(context)));
-#ifdef COSTATE_TEST_KLU
+#ifdef COSTATE_TEST_sunlinsolklu
   compare("KLU by columns", costate::sundials::with_linear_solver(f, klu(context, CSC_MAT)));
   compare("KLU by rows", costate::sundials::with_linear_solver(f, klu(context, CSR_MAT)));
 #endif
