@@ -49,8 +49,8 @@ class Factory final : public TierFactory {
           options_.directory);
     }
     detail::Container wanted;
-    wanted.rows = slots + 1;
     const detail::DiskTier::Options tier = tier_options(row_bytes, slots);
+    wanted.rows = tier.rows();
     wanted.row_bytes = tier.stored_bytes();
     wanted.sparse = options_.compression.ratio > 1;
     if (!options_.compression.on()) wanted.fields = fields;

@@ -16,7 +16,7 @@ namespace costate::detail {
 
 namespace {
 
-constexpr std::size_t pieces_at_once = 8;
+constexpr std::size_t pieces_at_once = 2;
 
 // What a packed state takes of a sparse file.
 Bytes whole_pages(Bytes bytes) noexcept {
@@ -35,9 +35,9 @@ Bytes DiskTier::Options::memory_bytes() const {
                                                Packer::memory_bytes(compression, row_bytes)
                                          : 0;
   const Bytes hashes = pieces_of(row_bytes) * sizeof(std::uint64_t);
-  const std::size_t slot = sizeof(Entry) + sizeof(Slot) + (retains ? sizeof(Retired) : 0);
+  const std::size_t row = sizeof(Slot) + (retains ? sizeof(Retired) : 0);
   return packers + static_cast<Bytes>(buffers) * (MemoryTier::stride(row_bytes) + hashes) + hashes +
-         static_cast<Bytes>(slots) * slot;
+         static_cast<Bytes>(slots) * sizeof(Entry) + static_cast<Bytes>(rows()) * row;
 }
 
 Slot DiskTier::Options::slots_within() const noexcept {
@@ -550,8 +550,9 @@ DiskTier::Buffer* DiskTier::next_work() noexcept {
   return oldest;
 }
 
-// Moves the next piece of what a buffer waits for, with the lock open. Several at a time are
-// written: the system keeps what was written at once in larger pages, which are read faster.
+// Moves the next piece of what a buffer waits for, with the lock open. Two at a time are written:
+// the system keeps what was written at once in larger pages, which are read faster; but with eight a
+// sweep that writes a new file waits three times as long (docs/storage.md).
 void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   const bool write = buffer.state == Buffer::State::to_write;
   const std::size_t first = buffer.next;

@@ -45,8 +45,11 @@ class DiskTier final : public Tier {
     /// When a row becomes free does not depend on how far the threads are: the members of a team
     /// have to run out of rows at the same moment.
     bool untimed = false;
+    Slot spare_rows = 1;   ///< rows besides the slots
     bool retains = false;  ///< `retain` will be called
 
+    [[nodiscard]] Slot rows() const noexcept { return slots + spare_rows; }
+    /// All that is kept in memory, besides a few objects.
     [[nodiscard]] Bytes memory_bytes() const;
     /// Slots that fit the capacity.
     [[nodiscard]] Slot slots_within() const noexcept;

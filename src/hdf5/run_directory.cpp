@@ -35,6 +35,7 @@ DiskTier::Options tier_options(const RunDirectoryOptions& options, std::size_t r
           .buffers = options.buffers,
           .compression = options.compression,
           .capacity = options.capacity,
+          .spare_rows = run_spare_rows,
           .retains = true};
 }
 
@@ -201,8 +202,9 @@ class Directory final : public RunStore {
   // Made aside and renamed: under its name it is always whole.
   Container make() {
     Container wanted;
-    wanted.rows = request_.slots + run_spare_rows;
-    wanted.row_bytes = tier_options(options_, request_.row_bytes, slots_).stored_bytes();
+    const DiskTier::Options tier = tier_options(options_, request_.row_bytes, request_.slots);
+    wanted.rows = tier.rows();
+    wanted.row_bytes = tier.stored_bytes();
     wanted.record_bytes = request_.record_bytes;
     wanted.identity = request_.identity;
     if (!options_.compression.on()) wanted.fields = request_.fields;
@@ -303,7 +305,8 @@ class Factory final : public RunFactory {
     return std::max<Slot>(0, tier.slots_within() - (run_spare_rows - 1));
   }
   [[nodiscard]] Bytes memory_bytes(std::size_t row_bytes, Slot slots) const override {
-    return tier_options(options_, row_bytes, slots).memory_bytes();
+    return tier_options(options_, row_bytes, slots).memory_bytes() +
+           static_cast<Bytes>(slots) * sizeof(RunCheckpoint);
   }
   [[nodiscard]] std::unique_ptr<Tier> make(
       std::size_t /*row_bytes*/, Slot /*slots*/,

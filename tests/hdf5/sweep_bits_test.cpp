@@ -91,7 +91,33 @@ class Piece final : public Stepper {
   std::vector<double> y_ = std::vector<double>(1000, 1.0);
 };
 
+// A model without a state.
+class Nothing final : public Stepper {
+ public:
+  int calls = 0;
+  Step advance(Step /*from*/, Step to, Pass /*pass*/) override {
+    ++calls;
+    return to;
+  }
+  void turn(Step /*n*/) override { ++calls; }
+  void reverse(Step /*k*/) override { ++calls; }
+  [[nodiscard]] std::size_t state_bytes() const override { return 0; }
+  void save(std::span<std::byte> /*out*/) const override {}
+  void load(std::span<const std::byte> /*in*/) override { ++calls; }
+  [[nodiscard]] Step steps() const override { return 5; }
+};
+
 }  // namespace
+
+TEST_CASE("A state of 0 bytes is an error before anything runs", "[hdf5][sweep][unit]") {
+  const TempFolder folder;
+  const bool on_disk = GENERATE(false, true);
+  const DiskSpec disk = on_disk ? hdf5({.directory = folder.path()}) : DiskSpec();
+  Nothing nothing;
+  CHECK_THROWS_AS(sweep(nothing, {.budget = {.disk = disk}}), InvalidArgument);
+  CHECK(nothing.calls == 0);
+  CHECK(folder.files().empty());
+}
 
 TEST_CASE("A state in one piece of memory may vary in size", "[hdf5][sweep][property]") {
   const int threads = GENERATE(0, 2);
