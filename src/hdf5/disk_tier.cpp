@@ -551,8 +551,8 @@ DiskTier::Buffer* DiskTier::next_work() noexcept {
 }
 
 // Moves the next piece of what a buffer waits for, with the lock open. Two at a time are written:
-// the system keeps what was written at once in larger pages, which are read faster; but with eight a
-// sweep that writes a new file waits three times as long (docs/storage.md).
+// the system keeps what was written at once in larger pages, which are read faster; but with eight
+// a sweep that writes a new file waits three times as long (docs/storage.md).
 void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   const bool write = buffer.state == Buffer::State::to_write;
   const std::size_t first = buffer.next;
