@@ -222,9 +222,13 @@ TEST_CASE("Codecs go by name, and those that lose bits are refused by theirs", "
   CHECK(compression("zstd:-5").level == -5);
   CHECK(compression("zstd:19").level == 19);
   for (const char* name : {"zfp", "sz3", "float32"}) {
-    CHECK_THROWS_AS(compression(name), Unsupported);
-    CHECK_THROWS_WITH(compression(name),
-                      Catch::Matchers::Contains(name) && Catch::Matchers::Contains("loses bits"));
+    try {
+      compression(name);
+      FAIL("no error");
+    } catch (const Unsupported& error) {
+      CHECK(std::string(error.what()).find(name) != std::string::npos);
+      CHECK(std::string(error.what()).find("loses bits") != std::string::npos);
+    }
   }
   for (const char* name : {"", "gzip", "zstd:", "zstd:20", "zstd:1x"}) {
     CAPTURE(name);
