@@ -1,5 +1,6 @@
 #include "costate/schedule/costs.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "costate/core/error.hpp"
@@ -11,6 +12,9 @@ void check_cost(double cost, const std::string& what) {
   if (!std::isfinite(cost) || cost < 0) {
     throw InvalidArgument(what + " costs " + std::to_string(cost) +
                           ": a cost must be finite and not negative");
+  }
+  if (cost > most_cost) {
+    throw InvalidArgument(what + " costs more than 1e150: sums of such costs do not fit");
   }
 }
 
@@ -29,7 +33,8 @@ std::vector<TierSlots> rooms(const Costs& costs) {
         throw InvalidArgument("the room of tier " + tier.name +
                               " is given in bytes, but not the size of a state");
       }
-      slots = static_cast<Slot>(tier.bytes / costs.state_bytes);
+      slots = static_cast<Slot>(
+          std::min<Bytes>(tier.bytes / costs.state_bytes, static_cast<Bytes>(unbounded)));
     }
     all.push_back({tier.name, slots});
   }
@@ -45,6 +50,9 @@ void check(const Costs& costs, Step n) {
   }
   check_cost(costs.step, "a step");
   if (costs.step == 0) throw InvalidArgument("a step costs nothing: there is nothing to plan");
+  if (costs.step < least_step) {
+    throw InvalidArgument("a step costs less than 1e-100: choose another unit");
+  }
   check_cost(costs.record, "a taped step");
   check_cost(costs.reverse, "a reverse step");
   if (!costs.weights.empty() && static_cast<Step>(costs.weights.size()) != n) {

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 
+#include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 
 namespace costate {
 
 double least_advance_cost(std::vector<double> weights, Slot slots) {
+  if (slots < 1) {
+    throw InvalidArgument("reversing steps needs at least 1 slot, not " + std::to_string(slots));
+  }
   if (weights.empty()) return 0;
   weights.pop_back();
   std::sort(weights.begin(), weights.end(), std::greater<>());

@@ -333,6 +333,10 @@ Plan mixed(const Costs& costs, Step n, bool tape_has_next) {
   if (costs.state_bytes == 0 || costs.tape_bytes == 0) {
     throw InvalidArgument("keeping tapes needs the sizes of a state and of a tape");
   }
+  if (n > most_mixed_steps) {
+    throw InvalidArgument("a mixed plan is made for at most " + std::to_string(most_mixed_steps) +
+                          " steps, not " + std::to_string(n));
+  }
   if (tiers.front().slots < 1 && n > 1) throw InvalidArgument("there is no slot for state 0");
   const auto sigma = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
   // More than the tapes of all steps but the last can never be used.

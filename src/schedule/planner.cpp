@@ -61,8 +61,6 @@ Plan plan_weighted(const Costs& costs, Step n) {
   return weighted(costs, n);
 }
 
-constexpr Step most_mixed = 10'000'000;
-
 // What all steps together cost.
 double one_run(const Costs& costs, Step n) {
   return costs.weights.empty() ? static_cast<double>(n) * costs.step
@@ -90,10 +88,6 @@ Plan plan_tapes(Plan (*make)(const Costs&, Step), const Costs& costs, Step n) {
 }
 
 Plan plan_mixed(const Costs& costs, Step n) {
-  if (n > most_mixed) {
-    throw InvalidArgument("a mixed plan is made for at most " + std::to_string(most_mixed) +
-                          " steps, not " + std::to_string(n));
-  }
   const auto make = [](const Costs& alone, Step steps) {
     return mixed(alone, steps, alone.tape_has_next);
   };
@@ -356,6 +350,11 @@ Plan choose_at_once(const Costs& costs, Step n) {
 
 std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
   check(costs, n);
+  constexpr Step most = 1'000'000'000'000;
+  if (n > most) {
+    throw InvalidArgument("a frontier is made for at most " + std::to_string(most) +
+                          " steps, not " + std::to_string(n));
+  }
   const TierCosts& memory = costs.tiers.front();
   const bool alone = costs.tiers.size() == 1;
   const bool plain = alone && memory.write == 0;
@@ -364,7 +363,7 @@ std::vector<FrontierPoint> frontier(const Costs& costs, Step n) {
   // Transfers are not what tapes are chosen by.
   const bool taping = tapes && memory.write == 0 && memory.read == 0 && costs.weights.empty() &&
                       costs.state_bytes > 0 && n > 1;
-  if (taping && n <= most_mixed) mixed = mixed_advances(costs, n);
+  if (taping && n <= most_mixed_steps) mixed = mixed_advances(costs, n);
   std::vector<FrontierPoint> points;
   for (const Slot slots : sizes(std::max<Step>(n, mixed.most + 1))) {
     Costs here = costs;

@@ -102,6 +102,11 @@ Plan required(const Costs& costs, Step n, std::vector<Step> positions) {
   if (tiers.size() != 1) {
     throw InvalidArgument("required() is for one tier, not " + std::to_string(tiers.size()));
   }
+  constexpr Step most = 100'000'000;
+  if (n > most) {
+    throw InvalidArgument("required() counts by running through the schedule: at most " +
+                          std::to_string(most) + " steps, not " + std::to_string(n));
+  }
   positions.push_back(0);
   std::sort(positions.begin(), positions.end());
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());

@@ -106,6 +106,8 @@ class Stretches final : public Generator {
   std::size_t given_ = 0;
 };
 
+constexpr Slot most_stretches = 1'000'000;
+
 // The starts of the stretches, and n; nothing if the slots are too few.
 std::optional<std::vector<Step>> starts_of(Step n, Slot slots, Slot sigma) {
   // Before the c-th stretch with room for `before` steps in those above it.
@@ -113,6 +115,11 @@ std::optional<std::vector<Step>> starts_of(Step n, Slot slots, Slot sigma) {
   Step before = 0;
   while (before + 1 + (slots - c) / sigma < n) {
     if (c == slots) return std::nullopt;
+    if (c == most_stretches) {
+      throw InvalidArgument(std::to_string(n) + " steps in " + std::to_string(slots) +
+                            " slots take more than " + std::to_string(most_stretches) +
+                            " taped stretches");
+    }
     ++c;
     before += 1 + (slots - c + 1) / sigma;
   }

@@ -48,9 +48,14 @@ struct Costs {
 /// The longest run that is planned.
 inline constexpr Step most_steps = 1'000'000'000'000'000'000;
 
-/// @throws InvalidArgument unless the costs can be planned with for `n` steps: costs finite and
-///         not negative, a step not free, one weight for each step or none, `n` not negative and at
-///         most `most_steps`
+/// The dearest thing and the cheapest step that are planned with: sums of costs and costs in steps
+/// then fit a double.
+inline constexpr double most_cost = 1e150;
+inline constexpr double least_step = 1e-100;
+
+/// @throws InvalidArgument unless the costs can be planned with for `n` steps: costs finite, not
+///         negative and at most `most_cost`, a step at least `least_step`, one weight for each step
+///         or none, `n` not negative and at most `most_steps`
 void check(const Costs& costs, Step n);
 
 }  // namespace costate

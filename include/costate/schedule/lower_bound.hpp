@@ -20,6 +20,7 @@ namespace costate {
 /// O(n log n).
 /// @param weights  cost of each step, in order, >= 0
 /// @param slots    in all tiers together, >= 1
+/// @throws InvalidArgument if there is no slot
 [[nodiscard]] double least_advance_cost(std::vector<double> weights, Slot slots);
 
 }  // namespace costate

@@ -37,9 +37,10 @@ namespace costate {
 /// The schedule with the fewest advances, and of those with the fewest writes. It is to be
 /// interpreted with `tape_slots` = sigma.
 /// @param costs          one tier; `state_bytes` and `tape_bytes` > 0; weights are not looked at
-/// @param n              steps
+/// @param n              steps, at most 10^7
 /// @param tape_has_next  the tape of step k contains x_{k+1}
-/// @throws InvalidArgument if the costs are not valid, or there is no slot for more than one step
+/// @throws InvalidArgument if the costs are not valid, there is no slot for more than one step, or
+///         there are too many steps
 [[nodiscard]] Plan mixed(const Costs& costs, Step n, bool tape_has_next = false);
 
 }  // namespace costate

@@ -84,7 +84,7 @@ struct FrontierPoint {
 /// stay as they are. If tapes can be kept and transfers of the first tier are free, they are taken
 /// into account in that tier, up to the room for the tapes of all steps. With weights on one tier
 /// the cost is that of `weighted` made with less work.
-/// @throws InvalidArgument if the costs are not valid
+/// @throws InvalidArgument if the costs are not valid or there are more than 10^12 steps
 [[nodiscard]] std::vector<FrontierPoint> frontier(const Costs& costs, Step n);
 
 /// Where the classical schedules lie in the same plane: recompute-all, halving, periodic and

@@ -23,12 +23,11 @@ namespace costate {
 
 /// The schedule with the fewest advances that stores these states.
 /// @param costs      one tier; weights are not looked at
-/// @param n          steps
+/// @param n          steps, at most 10^8
 /// @param positions  indices in [0, n), in any order; x_{n-1}, which is reversed at once, is not
 ///                   stored
-/// @throws InvalidArgument if the costs are not valid, a position is not in range, or there are
-/// more
-///         than the slots, of which x_0 takes one
+/// @throws InvalidArgument if the costs are not valid, there are more than 10^8 steps, a position
+///         is not in range, or there are more than the slots, of which x_0 takes one
 [[nodiscard]] Plan required(const Costs& costs, Step n, std::vector<Step> positions);
 
 }  // namespace costate

@@ -20,8 +20,8 @@ namespace costate {
 /// The schedule above. It is to be interpreted with `tape_slots` = sigma. Planned in O(c).
 /// @param costs  one tier; `state_bytes` and `tape_bytes` > 0; weights are not looked at
 /// @param n      steps
-/// @throws InvalidArgument if the costs are not valid, or there are too few slots to run every step
-///         at most twice
+/// @throws InvalidArgument if the costs are not valid, if there are too few slots to run every step
+///         at most twice, or if it would take more than 10^6 stretches
 [[nodiscard]] Plan taped(const Costs& costs, Step n);
 
 /// The better one of `taped` and, where it is planned in some ten milliseconds, `mixed`.
