@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../tests/support/stiff_problems.hpp"
 #include "cli/svg.hpp"
 #include "costate/costate.hpp"
 #include "costate/integrate/diagonally_implicit.hpp"
@@ -20,37 +21,16 @@
 
 namespace {
 
-// Robertson's reaction; p: its three rates.
-struct Robertson {
-  using State = Eigen::Vector3d;
-  using Parameters = Eigen::Vector3d;
-  using Jacobian = Eigen::Matrix3d;
+struct Robertson : problems::Robertson {
   static constexpr bool autonomous = true;
 
-  void rhs(double, const State& y, const Parameters& p, State& out) const {
-    const double first = -p[0] * y[0] + p[2] * y[1] * y[2];
-    const double last = p[1] * y[1] * y[1];
-    out << first, -first - last, last;
-  }
-  void jacobian(double, const State& y, const Parameters& p, Jacobian& j) const {
-    j.row(0) << -p[0], p[2] * y[2], p[2] * y[1];
-    j.row(2) << 0, 2 * p[1] * y[1], 0;
-    j.row(1) = -j.row(0) - j.row(2);
-  }
-  void vjp(double, const State& y, const Parameters& p, const State& w, State& y_bar,
-           Parameters& p_bar) const {
-    const double a = w[0] - w[1];
-    const double b = w[2] - w[1];
-    y_bar << -p[0] * a, p[2] * y[2] * a + 2 * p[1] * y[1] * b, p[2] * y[1] * a;
-    p_bar += Parameters(-y[0] * a, y[1] * y[1] * b, y[1] * y[2] * a);
-  }
   void jacobian_vjp(double, const State& y, const Parameters& p, const State& k, const State& w,
                     State& y_bar, Parameters& p_bar) const {
     const double a = w[0] - w[1];
     const double b = w[2] - w[1];
-    y_bar[1] += a * p[2] * k[2] + 2 * b * p[1] * k[1];
-    y_bar[2] += a * p[2] * k[1];
-    p_bar += Parameters(-a * k[0], 2 * b * y[1] * k[1], a * (y[2] * k[1] + y[1] * k[2]));
+    y_bar[1] += a * p[1] * k[2] + 2 * b * p[2] * k[1];
+    y_bar[2] += a * p[1] * k[1];
+    p_bar += Parameters(-a * k[0], a * (y[2] * k[1] + y[1] * k[2]), 2 * b * y[1] * k[1]);
   }
 };
 
@@ -280,6 +260,19 @@ void draw(const std::vector<Panel>& panels, const char* file) {
   std::ofstream(file) << svg.document();
 }
 
+// Of a small stiff problem.
+template <class F>
+Panel stiff_panel(Comparison<F>& problem) {
+  using namespace costate;
+  using namespace costate::cli;
+  problem.template adaptive<Esdirk43>("ESDIRK 4(3)", blue, 1e-3, 1e-9);
+  problem.template adaptive<Esdirk32>("ESDIRK 3(2)", green, 1e-3, 1e-7);
+  problem.template adaptive<Sdirk43>("SDIRK 4(3)", orange, 1e-3, 1e-9);
+  problem.template adaptive<Rodas43>("RODAS4", red, 1e-3, 1e-9);
+  problem.template adaptive<DormandPrince54>("Dormand-Prince 5(4)", black, 1e-5, 1e-9);
+  return std::move(problem).panel();
+}
+
 }  // namespace
 
 // Errors are measured against the gradient of an explicit method of order 8 with a tolerance of
@@ -291,13 +284,8 @@ void work_precision(const char* svg) {
   std::vector<Panel> panels;
   {
     Comparison<Robertson> problem(
-        "Robertson", {}, 3, {.t0 = 0, .t1 = 40, .y0 = {1, 0, 0}, .p = {0.04, 3e7, 1e4}}, 0, 1e-6);
-    problem.adaptive<Esdirk43>("ESDIRK 4(3)", blue, 1e-3, 1e-9);
-    problem.adaptive<Esdirk32>("ESDIRK 3(2)", green, 1e-3, 1e-7);
-    problem.adaptive<Sdirk43>("SDIRK 4(3)", orange, 1e-3, 1e-9);
-    problem.adaptive<Rodas43>("RODAS4", red, 1e-3, 1e-9);
-    problem.adaptive<DormandPrince54>("Dormand-Prince 5(4)", black, 1e-5, 1e-9);
-    panels.push_back(std::move(problem).panel());
+        "Robertson", {}, 3, {.t0 = 0, .t1 = 40, .y0 = {1, 0, 0}, .p = {0.04, 1e4, 3e7}}, 0, 1e-6);
+    panels.push_back(stiff_panel(problem));
   }
   {
     const Brusselator model{.size = 24};
@@ -314,12 +302,7 @@ void work_precision(const char* svg) {
     Comparison<VanDerPol> problem(
         "van der Pol", {}, 2, {.t0 = 0, .t1 = 100, .y0 = {2, 0}, .p = VanDerPol::Parameters(100.0)},
         0, 1);
-    problem.adaptive<Esdirk43>("ESDIRK 4(3)", blue, 1e-3, 1e-9);
-    problem.adaptive<Esdirk32>("ESDIRK 3(2)", green, 1e-3, 1e-7);
-    problem.adaptive<Sdirk43>("SDIRK 4(3)", orange, 1e-3, 1e-9);
-    problem.adaptive<Rodas43>("RODAS4", red, 1e-3, 1e-9);
-    problem.adaptive<DormandPrince54>("Dormand-Prince 5(4)", black, 1e-5, 1e-9);
-    panels.push_back(std::move(problem).panel());
+    panels.push_back(stiff_panel(problem));
   }
   if (svg != nullptr) draw(panels, svg);
 }

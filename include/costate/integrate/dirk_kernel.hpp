@@ -134,21 +134,13 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
 
   static constexpr std::size_t stage_count = T.a.size();
   static constexpr std::size_t solution = solution_stages(T);
-  // Coefficients as types, for stage_algebra.
+  using Coefficients = stage_algebra::CoefficientsOf<T>;
   template <std::size_t I>
-  struct Row {
-    static constexpr double at(std::size_t j) { return T.a[I][j]; }
-  };
+  using Row = typename Coefficients::template Row<I>;
   template <std::size_t I>
-  struct Column {
-    static constexpr double at(std::size_t j) { return T.a[j][I]; }
-  };
-  struct Weights {
-    static constexpr double at(std::size_t j) { return T.b[j]; }
-  };
-  struct Ones {
-    static constexpr double at(std::size_t) { return 1; }
-  };
+  using Column = typename Coefficients::template Column<I>;
+  using Weights = typename Coefficients::Weights;
+  using Ones = typename Coefficients::Ones;
   static constexpr std::size_t first_taped = T.a[0][0] == 0 ? 1 : 0;
   static constexpr std::size_t first_implicit = [] {
     std::size_t i = 0;

@@ -229,26 +229,18 @@ class ExplicitKernel {
   static constexpr bool on_stack =
       State::SizeAtCompileTime != Eigen::Dynamic && sizeof(State) <= 512;
 
-  // Coefficients as types, for stage_algebra.
+  using Coefficients = stage_algebra::CoefficientsOf<T>;
   template <std::size_t I>
-  struct Row {
-    static constexpr double at(std::size_t j) { return T.a[I][j]; }
-  };
+  using Row = typename Coefficients::template Row<I>;
   template <std::size_t I>
-  struct Column {
-    static constexpr double at(std::size_t j) { return T.a[j][I]; }
-  };
-  struct Weights {
-    static constexpr double at(std::size_t j) { return T.b[j]; }
-  };
+  using Column = typename Coefficients::template Column<I>;
+  using Weights = typename Coefficients::Weights;
+  using Ones = typename Coefficients::Ones;
   struct ErrorWeights {
     static constexpr double at(std::size_t j) { return T.b_hat[j] - T.b[j]; }
   };
   struct LowErrorWeights {
     static constexpr double at(std::size_t j) { return T.b_low[j] - T.b[j]; }
-  };
-  struct Ones {
-    static constexpr double at(std::size_t) { return 1; }
   };
 
   struct Work {

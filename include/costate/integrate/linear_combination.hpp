@@ -13,6 +13,26 @@
 
 namespace costate::stage_algebra {
 
+/// Coefficients of a Runge-Kutta tableau `t` with `a` and `b`, as types: rows and columns of a, the
+/// weights, and ones.
+template <const auto& t>
+struct CoefficientsOf {
+  template <std::size_t I>
+  struct Row {
+    static constexpr double at(std::size_t j) { return t.a[I][j]; }
+  };
+  template <std::size_t I>
+  struct Column {
+    static constexpr double at(std::size_t j) { return t.a[j][I]; }
+  };
+  struct Weights {
+    static constexpr double at(std::size_t j) { return t.b[j]; }
+  };
+  struct Ones {
+    static constexpr double at(std::size_t) { return 1; }
+  };
+};
+
 /// Calls f(integral_constant<size_t, 0>) … f(integral_constant<size_t, N-1>).
 template <std::size_t N, class F>
 constexpr void each(F&& f) {
