@@ -278,8 +278,8 @@ TEST_CASE("Online with memory and disk is as near to the offline optimum as stat
 #else
   constexpr Step stride = 31;
 #endif
-  // Asked for are 1.10 and 1.03; two cases have a mean of up to 1.04 over all n. That no method can have 1.13 and 1.15 with two slots in memory and
-  // transfers of 1 and 5 steps is shown below.
+  // Asked for are 1.10 and 1.03; two cases have a mean of up to 1.04 over all n. That no method can
+  // have 1.13 and 1.15 with two slots in memory and transfers of 1 and 5 steps is shown below.
   for (const Case c :
        {Case{2, 4, 0.3, 1.10, 1.03}, Case{2, 16, 1, 1.18, 1.06}, Case{2, 16, 5, 1.20, 1.06},
         Case{3, 16, 5, 1.10, 1.04}, Case{4, 4, 1, 1.10, 1.03}, Case{4, 16, 0.3, 1.10, 1.03},

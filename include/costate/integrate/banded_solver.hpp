@@ -22,9 +22,9 @@
 
 namespace costate {
 
-/// An n × n matrix of which row i has entries in the columns i - Lower … i + Upper only; on a
-/// circle
-/// (`periodic`) columns are counted modulo n.
+/// An n × n matrix of which row i has entries in the columns i - Lower … i + Upper only;
+/// on a circle (`periodic`) columns are counted modulo n.
+///
 template <class S, int Lower, int Upper, bool periodic = false>
 class BandedMatrix {
  public:

@@ -494,8 +494,8 @@ struct EventGradient : Gradient<State, Parameters> {
 /// @param problem    with its derivative by t (`HasTimeDerivative`): `autonomous(f)`,
 ///                   `with_time_derivative(f, function)`
 /// @param objective  without an integrand
-/// @param events     tested on the accepted steps: what happens and is undone within one step is
-/// not
+/// @param events     tested on the accepted steps:
+///                   what happens and is undone within one step is not
 ///                   seen. Of events at the same time, to rounding, the jumps are made in the order
 ///                   of this list, and all take their time from the one found first
 /// @param times      what the objective takes from the times of the events

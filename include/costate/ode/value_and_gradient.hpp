@@ -63,9 +63,9 @@ template <Problem F, class Method, class O>
 /// @throws InvalidArgument   if an option, a time or a size makes no sense
 /// @throws BudgetError       if the budget does not hold the least that is needed; nothing has run
 /// @throws IntegrationError  if adaptive steps cannot go on
-/// @throws NonFiniteError    if value or gradient are not finite; found by a second, slower run
-/// that
-///                           names the step
+/// @throws NonFiniteError    if value or gradient are not finite;
+///                           found by a second, slower run
+///                           that names the step
 /// @throws ReplayError       if `rhs` is not a function of its arguments
 /// @throws StorageError      if a checkpoint cannot be written or read
 template <Problem F, class Method, class O>
