@@ -18,6 +18,7 @@
 #include "costate/hdf5/inspect.hpp"
 #include "costate/storage/file_system.hpp"
 #include "support/catch.hpp"
+#include "support/passing_files.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace costate;
@@ -27,7 +28,7 @@ namespace {
 
 // While the gate is closed the I/O threads' reads and writes wait at it, and the caller's, too, if
 // asked for. Whether one fails is settled when it comes to the gate.
-class Gate final : public FileSystem {
+class Gate final : public test::PassingFiles {
  public:
   std::atomic<bool> callers_wait = false;
   std::atomic<bool> callers_fail = false;
@@ -54,9 +55,6 @@ class Gate final : public FileSystem {
   }
 
   std::unique_ptr<File> open(const std::string& path, Mode mode) override;
-  void rename(const std::string& from, const std::string& to) override { real().rename(from, to); }
-  void remove(const std::string& path) override { real().remove(path); }
-  void sync_directory(const std::string& path) override { real().sync_directory(path); }
 
  private:
   void set(bool closed) {
@@ -72,27 +70,20 @@ class Gate final : public FileSystem {
   int waiting_ = 0;
 };
 
-class GatedFile final : public File {
+class GatedFile final : public test::PassingFile {
  public:
-  GatedFile(Gate& gate, std::unique_ptr<File> inner)
-      : File(inner->path()), gate_(gate), inner_(std::move(inner)) {}
+  GatedFile(Gate& gate, std::unique_ptr<File> inner) : PassingFile(std::move(inner)), gate_(gate) {}
   void read(std::span<std::byte> out, Bytes offset) override {
     gate_.pass(path());
-    inner_->read(out, offset);
+    PassingFile::read(out, offset);
   }
   void write(std::span<const std::byte> in, Bytes offset) override {
     gate_.pass(path());
-    inner_->write(in, offset);
+    PassingFile::write(in, offset);
   }
-  void sync() override { inner_->sync(); }
-  void reserve(Bytes bytes) override { inner_->reserve(bytes); }
-  bool has_name() override { return inner_->has_name(); }
-  bool release(Bytes offset, Bytes bytes) override { return inner_->release(offset, bytes); }
-  Bytes size() override { return inner_->size(); }
 
  private:
   Gate& gate_;
-  std::unique_ptr<File> inner_;
 };
 
 std::unique_ptr<File> Gate::open(const std::string& path, Mode mode) {

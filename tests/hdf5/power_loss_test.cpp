@@ -14,6 +14,7 @@
 #include "costate/hdf5/run_directory.hpp"
 #include "costate/sweep/run.hpp"
 #include "support/catch.hpp"
+#include "support/passing_files.hpp"
 #include "support/temp_folder.hpp"
 #include "support/work_adaptive.hpp"
 #include "support/work_w1.hpp"
@@ -34,35 +35,30 @@ struct Event {
 
 // Passes everything on and remembers writes and syncs. The first look at a file that is there,
 // right after it was made and synced, is what the disk begins with.
-class Recorder final : public FileSystem {
+class Recorder final : public test::PassingFiles {
  public:
   std::vector<Event> events;
 
   std::unique_ptr<File> open(const std::string& path, Mode mode) override;
-  void rename(const std::string& from, const std::string& to) override { real().rename(from, to); }
-  void remove(const std::string& path) override { real().remove(path); }
-  void sync_directory(const std::string& path) override { real().sync_directory(path); }
 };
 
-class Recorded final : public File {
+class Recorded final : public test::PassingFile {
  public:
   Recorded(Recorder& recorder, std::unique_ptr<File> inner)
-      : File(inner->path()), recorder_(recorder), inner_(std::move(inner)) {}
-  void read(std::span<std::byte> out, Bytes offset) override { inner_->read(out, offset); }
+      : PassingFile(std::move(inner)), recorder_(recorder) {}
   void write(std::span<const std::byte> in, Bytes offset) override {
     recorder_.events.push_back({Event::Kind::write, path(), offset, {in.begin(), in.end()}});
-    inner_->write(in, offset);
+    PassingFile::write(in, offset);
   }
   void sync() override {
     recorder_.events.push_back({Event::Kind::sync, path(), 0, {}});
-    inner_->sync();
+    PassingFile::sync();
   }
-  void reserve(Bytes bytes) override { inner_->reserve(bytes); }
-  Bytes size() override { return inner_->size(); }
+  // What is given back is not replayed.
+  bool release(Bytes /*offset*/, Bytes /*bytes*/) override { return false; }
 
  private:
   Recorder& recorder_;
-  std::unique_ptr<File> inner_;
 };
 
 std::unique_ptr<File> Recorder::open(const std::string& path, Mode mode) {

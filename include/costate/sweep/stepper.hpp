@@ -65,9 +65,9 @@ class Stepper {
   /// The largest `state_bytes()` of the run.
   [[nodiscard]] virtual std::size_t max_state_bytes() const { return state_bytes(); }
 
-  /// The memory of x, if `save` does no more than copy one piece of memory: a disk reads straight
-  /// into it. Then `load` is called with this memory itself, for whatever else it does. Empty: x
-  /// does not lie in one piece.
+  /// The memory of x, `state_bytes()` long, if `save` just copies it and its size never varies: a
+  /// disk reads straight into it, and `load` is then called with this memory itself, for what else
+  /// it does. Empty: x does not lie in one piece.
   [[nodiscard]] virtual std::span<std::byte> state_memory() { return {}; }
 
   /// Whether `state_bytes()` changes during the run. Asked once, with x_0 live. To be overridden
