@@ -11,6 +11,7 @@
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
+#include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/mixed.hpp"
 #include "plan_parts.hpp"
 
@@ -19,12 +20,34 @@ namespace {
 
 using Kind = Command::Kind;
 
+// How a run is cut up. Stretch i are the steps [start(i), end(i)); what all but the last are begun
+// from again is kept: of the first `states` ones the state before them, of the others the tape of
+// the step before them, which belongs to no stretch.
+struct Cut {
+  Slot slots;
+  Slot sigma;
+  Slot states = 0;
+  Slot tapes = 0;
+  std::vector<Step> ends{};
+
+  [[nodiscard]] Slot kept() const { return states + tapes; }
+  [[nodiscard]] Step end(Slot i) const { return ends[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] bool after_tape(Slot i) const { return i >= states && i < kept(); }
+  [[nodiscard]] Step start(Slot i) const {
+    return (i == 0 ? 0 : end(i - 1)) + (after_tape(i) ? 1 : 0);
+  }
+  /// Where that from which stretch i is begun again lies.
+  [[nodiscard]] Slot place(Slot i) const { return i < states ? i : states + (i - states) * sigma; }
+  /// The first slot for tapes of stretch i: a state makes room for them, a tape is needed after
+  /// them.
+  [[nodiscard]] Slot room(Slot i) const { return place(i) + (after_tape(i) ? sigma : 0); }
+  /// The steps that stretch i can have.
+  [[nodiscard]] Step most(Slot i) const { return 1 + (slots - room(i)) / sigma; }
+};
+
 class Stretches final : public Generator {
  public:
-  // Stretch i are the steps starts[i] … starts[i+1]-1; the state before all but the last is kept,
-  // in slot i.
-  Stretches(std::vector<Step> starts, Slot sigma)
-      : starts_(std::move(starts)), sigma_(sigma), stretch_(starts_.size() - 2) {}
+  explicit Stretches(Cut cut) : cut_(std::move(cut)), stretch_(cut_.kept()) {}
 
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
     return std::make_unique<Stretches>(*this);
@@ -46,91 +69,122 @@ class Stretches final : public Generator {
     queue_[queued_++] = {kind, what, from, to, slot};
   }
   [[nodiscard]] Slot slot_of(Step k) const {
-    return static_cast<Slot>(stretch_) + (k - starts_[stretch_]) * sigma_;
+    return cut_.room(stretch_) + (k - cut_.start(stretch_)) * cut_.sigma;
+  }
+  void reverse_tape(Step k, Slot slot) {
+    emit(Kind::load, k, 0, slot, Content::tape);
+    emit(Kind::drop, 0, 0, slot);
+    emit(Kind::reverse, k);
   }
 
   void decide() {
     switch (phase_) {
       case Phase::forward:
         if (kept_ < stretch_) {
-          emit(Kind::save, starts_[kept_], 0, static_cast<Slot>(kept_));
-          emit(Kind::advance, starts_[kept_], starts_[kept_ + 1]);
+          const Step start = cut_.start(kept_);
+          if (cut_.after_tape(kept_)) {
+            emit(Kind::record, start - 1);
+            emit(Kind::save, start - 1, 0, cut_.place(kept_), Content::tape);
+          } else {
+            emit(Kind::save, start, 0, cut_.place(kept_));
+          }
+          emit(Kind::advance, start, cut_.end(kept_));
           ++kept_;
           return;
         }
-        at_ = starts_[stretch_];
+        at_ = cut_.start(stretch_);
         phase_ = Phase::tape;
         [[fallthrough]];
       case Phase::tape:
         emit(Kind::record, at_);
-        if (at_ + 1 < starts_[stretch_ + 1]) {
+        if (at_ + 1 < cut_.end(stretch_)) {
           emit(Kind::save, at_, 0, slot_of(at_), Content::tape);
           ++at_;
           return;
         }
-        if (at_ + 1 == starts_.back()) emit(Kind::turn, at_ + 1);
+        if (at_ + 1 == cut_.ends.back()) emit(Kind::turn, at_ + 1);
         emit(Kind::reverse, at_);
         phase_ = Phase::untape;
         return;
       case Phase::untape:
-        if (at_ > starts_[stretch_]) {
+        if (at_ > cut_.start(stretch_)) {
           --at_;
-          emit(Kind::load, at_, 0, slot_of(at_), Content::tape);
-          emit(Kind::drop, 0, 0, slot_of(at_));
-          emit(Kind::reverse, at_);
+          reverse_tape(at_, slot_of(at_));
           return;
         }
+        if (cut_.after_tape(stretch_)) reverse_tape(at_ - 1, cut_.place(stretch_));
         if (stretch_ == 0) {
           phase_ = Phase::done;
           return;
         }
         --stretch_;
-        at_ = starts_[stretch_];
-        emit(Kind::load, at_, 0, static_cast<Slot>(stretch_));
-        emit(Kind::drop, 0, 0, static_cast<Slot>(stretch_));
-        phase_ = Phase::tape;
+        again();
         return;
       case Phase::done:
         return;
     }
   }
 
-  std::vector<Step> starts_;
-  Slot sigma_;
-  std::size_t stretch_;
-  std::size_t kept_ = 0;
+  // To the start of the stretch below.
+  void again() {
+    at_ = cut_.start(stretch_);
+    const Slot place = cut_.place(stretch_);
+    if (cut_.after_tape(stretch_)) {
+      emit(Kind::load, at_ - 1, 0, place, Content::tape);
+    } else {
+      emit(Kind::load, at_, 0, place);
+      emit(Kind::drop, 0, 0, place);
+    }
+    phase_ = Phase::tape;
+  }
+
+  Cut cut_;
+  Slot stretch_;
+  Slot kept_ = 0;
   Step at_ = 0;
   Phase phase_ = Phase::forward;
-  std::array<Command, 4> queue_{};
+  std::array<Command, 5> queue_{};
   std::size_t queued_ = 0;
   std::size_t given_ = 0;
 };
 
 constexpr Slot most_stretches = 1'000'000;
 
-// The starts of the stretches, and n; nothing if the slots are too few.
-std::optional<std::vector<Step>> starts_of(Step n, Slot slots, Slot sigma) {
-  // Before the c-th stretch with room for `before` steps in those above it.
-  Slot c = 0;
-  Step before = 0;
-  while (before + 1 + (slots - c) / sigma < n) {
-    if (c == slots) return std::nullopt;
-    if (c == most_stretches) {
-      throw InvalidArgument(std::to_string(n) + " steps in " + std::to_string(slots) +
-                            " slots take more than " + std::to_string(most_stretches) +
-                            " taped stretches");
-    }
-    ++c;
-    before += 1 + (slots - c + 1) / sigma;
+// Nothing if the slots are too few.
+std::optional<Cut> cut_up(Step n, Slot slots, Slot sigma, bool tape_has_next) {
+  // The fewest states with which n steps find room, for the steps that are advanced are
+  // n - 1 - floor((slots - states) / sigma); then the fewest tapes.
+  Cut cut{slots, sigma};
+  Step before = 0;  // the room of the stretches that are begun from a state
+  Step free = slots / sigma;
+  const auto room = [&](Slot tapes) {  // 1 + free + the sum over i <= tapes of 1 + free - i
+    const Step twice = saturating_multiply(tapes, 2 * free + 1 - tapes);
+    return saturating_add(before + 1 + free, twice / 2);
+  };
+  while (room(tape_has_next ? free : 0) < n) {
+    if (cut.states == slots) return std::nullopt;
+    before += 1 + (slots - cut.states) / sigma;
+    ++cut.states;
+    free = (slots - cut.states) / sigma;
+    if (cut.states > most_stretches) break;
   }
-  const Step last = std::min(n - c, 1 + (slots - c) / sigma);
-  std::vector<Step> starts{0};
-  for (Slot i = 1; i <= c; ++i) {
-    const Step left = n - last - starts.back();
-    starts.push_back(starts.back() + std::min(1 + (slots - i + 1) / sigma, left - (c - i)));
+  while (cut.kept() <= most_stretches && room(cut.tapes) < n) ++cut.tapes;
+  if (cut.kept() > most_stretches) {
+    throw InvalidArgument(std::to_string(n) + " steps in " + std::to_string(slots) +
+                          " slots take more than " + std::to_string(most_stretches) +
+                          " taped stretches");
   }
-  starts.push_back(n);
-  return starts;
+  // As long as they may be, but with a step left for each that follows.
+  cut.ends.resize(static_cast<std::size_t>(cut.kept()) + 1, n);
+  const Step last = std::min(cut.most(cut.kept()), n - cut.kept() - cut.tapes);
+  for (Slot i = 0; i < cut.kept(); ++i) {
+    const Slot states_after = std::max<Slot>(0, cut.states - 1 - i);
+    const Slot tapes_after = std::min(cut.tapes, cut.kept() - 1 - i);
+    const Step start = cut.start(i);
+    const Step left = n - last - start - states_after - 2 * tapes_after;
+    cut.ends[static_cast<std::size_t>(i)] = start + std::min(cut.most(i), left);
+  }
+  return cut;
 }
 
 }  // namespace
@@ -148,18 +202,18 @@ Plan taped(const Costs& costs, Step n) {
   if (n < 1) throw InvalidArgument("a run without steps has no tapes");
   const auto sigma = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
   const Slot slots = std::min(tiers.front().slots, saturating_multiply(n - 1, sigma));
-  const auto starts = starts_of(n, slots, sigma);
-  if (!starts) {
+  const auto cut = cut_up(n, slots, sigma, costs.tape_has_next);
+  if (!cut) {
     throw InvalidArgument(std::to_string(slots) + " slots are too few to tape " +
                           std::to_string(n) + " steps that are advanced once at most");
   }
-  const auto kept = static_cast<Slot>(starts->size()) - 2;  // states
-  TierCounts count{tiers.front().name, slots, kept, n - 1, n - 1};
+  const Slot kept = cut->kept();
+  TierCounts count{tiers.front().name, slots, kept, n - 1 - cut->tapes, n - 1};
   for (Slot i = 0; i <= kept; ++i) {
-    const auto j = static_cast<std::size_t>(i);
-    count.peak = std::max(count.peak, i + ((*starts)[j + 1] - (*starts)[j] - 1) * sigma);
+    const Slot tapes = (cut->end(i) - cut->start(i) - 1) * sigma;
+    count.peak = std::max(count.peak, cut->room(i) + tapes);
   }
-  const Step advances = (*starts)[static_cast<std::size_t>(kept)];
+  const Step advances = cut->start(kept) - cut->tapes;
   Counts counts;
   counts.steps = counts.records = n;
   counts.advances = advances;
@@ -167,40 +221,32 @@ Plan taped(const Costs& costs, Step n) {
   counts.runs = {{0, n - advances}};
   if (advances > 0) counts.runs.push_back({1, advances});
   counts.tiers = {count};
-  Plan plan{
-      Schedule("taped", n, {{count.name, slots}}, std::make_unique<Stretches>(*starts, sigma)),
-      std::move(counts)};
-  plan.cost = static_cast<double>(advances) * costs.step +
-              static_cast<double>(n - 1) * (costs.tiers[0].write + costs.tiers[0].read);
+  Plan plan{Schedule("taped", n, {{count.name, slots}}, std::make_unique<Stretches>(*cut)),
+            std::move(counts)};
+  const TierCosts& tier = costs.tiers.front();
+  plan.cost = cost_of(plan.counts, costs);
   plan.fixed_cost = fixed_cost(costs, n);
-  // A state in the place of each tape makes it a schedule without tapes, see mixed.hpp.
-  plan.lower_bound = advances == 0 ? plan.cost
-                                   : static_cast<double>(std::max<Step>(
-                                         0, binomial_advances(n, std::max<Slot>(1, slots)) - n)) *
-                                         costs.step;
-  plan.lower_bound = std::min(plan.lower_bound, plan.cost);
+  // When the end is reached no more than slots / sigma tapes are kept, and one is live; every other
+  // step has been advanced or will be.
+  const Step least = std::max<Step>(0, n - 1 - slots / sigma);
+  plan.lower_bound = static_cast<double>(least) * costs.step;
+  if (n > 1) plan.lower_bound += tier.write + static_cast<double>(n - 1) * tier.read;
   return time.stop(std::move(plan));
 }
 
 Plan tapes_at_once(const Costs& costs, Step n) {
-  std::optional<Plan> best;
-  std::string why;
   try {
-    best = taped(costs, n);
-  } catch (const InvalidArgument& error) {
-    why = error.what();
+    return taped(costs, n);
+  } catch (const InvalidArgument&) {
+    constexpr double at_once = 5e7;  // n² M that mixed() gets through in some ten milliseconds
+    const std::vector<TierSlots> tiers = rooms(costs);
+    const auto steps = static_cast<double>(n);
+    if (tiers.size() != 1 || tiers.front().slots < 1 ||
+        steps * steps * static_cast<double>(tiers.front().slots) > at_once) {
+      throw;
+    }
   }
-  if (best && best->counts.advances == 0) return std::move(*best);
-  constexpr double at_once = 5e7;  // n² M that mixed() gets through in some ten milliseconds
-  const std::vector<TierSlots> tiers = rooms(costs);
-  const auto steps = static_cast<double>(n);
-  if (tiers.size() == 1 && tiers.front().slots > 0 &&
-      steps * steps * static_cast<double>(tiers.front().slots) <= at_once) {
-    Plan other = mixed(costs, n, costs.tape_has_next);
-    if (!best || other.counts.advances < best->counts.advances) best = std::move(other);
-  }
-  if (!best) throw InvalidArgument(why);
-  return std::move(*best);
+  return mixed(costs, n, costs.tape_has_next);
 }
 
 }  // namespace costate
