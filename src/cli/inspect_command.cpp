@@ -14,7 +14,8 @@ int run_inspect(const InspectCommand& command, std::FILE* out) {
     found.path = command.path;
     found.damage.emplace_back(error.what());
   }
-  std::fputs((command.json ? json(found) : text(found)).c_str(), out);
+  const TransferCosts disk{command.disk_write, command.disk_read};
+  std::fputs((command.json ? json(found, disk) : text(found, disk)).c_str(), out);
   return found.damage.empty() ? 0 : 1;
 }
 

@@ -95,8 +95,8 @@ std::string of_steps(Step steps) {
   return steps == unknown ? std::string() : " of " + std::to_string(steps);
 }
 
-std::string outlook_text(const Inspection& found) {
-  const Outlook next = outlook(found);
+std::string outlook_text(const Inspection& found, TransferCosts disk) {
+  const Outlook next = outlook(found, disk);
   switch (next.act) {
     case Outlook::Act::done:
       return "returns the result at once";
@@ -121,7 +121,8 @@ std::string outlook_text(const Inspection& found) {
 }
 
 // From the checkpoints that count, as the driver plans it: x_0 is live and kept if none holds it.
-std::optional<Step> advances(const Inspection& found, const InspectedRecord& record) {
+std::optional<Step> advances(const Inspection& found, const InspectedRecord& record,
+                             TransferCosts disk) {
   if (record.steps == unknown) return std::nullopt;
   const bool forward = record.phase == RunRecord::Phase::forward;
   ResumePoint point;
@@ -146,7 +147,11 @@ std::optional<Step> advances(const Inspection& found, const InspectedRecord& rec
     point.stored.insert(point.stored.begin(), {0, slot});
   }
   try {
-    return resume_advances(point);
+    if (point.end > most_resumed) return resume_advances(point);
+    Costs costs;
+    costs.tiers = {{.name = "memory", .slots = found.memory_slots},
+                   {.name = "disk", .slots = found.slots, .write = disk.write, .read = disk.read}};
+    return resume_from(costs, point).counts.advances;
   } catch (const InvalidArgument&) {
     return std::nullopt;  // headers that contradict each other
   }
@@ -154,7 +159,7 @@ std::optional<Step> advances(const Inspection& found, const InspectedRecord& rec
 
 }  // namespace
 
-Outlook outlook(const Inspection& found) {
+Outlook outlook(const Inspection& found, TransferCosts disk) {
   Outlook next;
   if (found.kind == Inspection::Kind::finished) {
     next.act = Outlook::Act::done;
@@ -164,12 +169,12 @@ Outlook outlook(const Inspection& found) {
         record.phase == RunRecord::Phase::forward ? Outlook::Act::forward : Outlook::Act::reverse;
     next.step = record.step;
     next.steps = record.steps;
-    next.advances = advances(found, record);
+    next.advances = advances(found, record, disk);
   }
   return next;
 }
 
-std::string text(const Inspection& found) {
+std::string text(const Inspection& found, TransferCosts disk) {
   std::string out = found.path + ": " + word(found.kind) + "\n";
   if (!found.worker.empty()) out += line("at work", found.worker);
   if (!found.identity.empty()) out += line("identity", found.identity);
@@ -214,12 +219,12 @@ std::string text(const Inspection& found) {
                     (std::isnan(record.time) ? "" : ", time " + number(record.time)) + ", " +
                     std::to_string(record.bytes) + " bytes, checksum " + word(record.integrity));
   }
-  if (found.kind != Inspection::Kind::file) out += line("a resume", outlook_text(found));
+  if (found.kind != Inspection::Kind::file) out += line("a resume", outlook_text(found, disk));
   for (const std::string& damage : found.damage) out += line("DAMAGE", damage);
   return out;
 }
 
-std::string json(const Inspection& found) {
+std::string json(const Inspection& found, TransferCosts disk) {
   std::string out = "{\n";
   const auto field = [&](const char* name, const std::string& value) {
     out += std::string("  \"") + name + "\": " + value + ",\n";
@@ -273,7 +278,7 @@ std::string json(const Inspection& found) {
   items.clear();
   for (const std::string& damage : found.damage) items.push_back(quoted(damage));
   list("damage", items);
-  const Outlook next = outlook(found);
+  const Outlook next = outlook(found, disk);
   out += std::string("  \"resume\": ");
   if (found.kind == Inspection::Kind::file) {
     out += "null";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "costate/hdf5/inspect.hpp"
+#include "costate/sweep/budget.hpp"
 
 namespace costate::cli {
 
@@ -16,11 +17,12 @@ struct Outlook {
   std::optional<Step> advances;  ///< forward steps that it would make; not known before n is
 };
 
-[[nodiscard]] Outlook outlook(const Inspection& found);
+/// @param disk  `Budget::disk_costs` of that call
+[[nodiscard]] Outlook outlook(const Inspection& found, TransferCosts disk);
 
 /// For people.
-[[nodiscard]] std::string text(const Inspection& found);
+[[nodiscard]] std::string text(const Inspection& found, TransferCosts disk);
 /// One JSON object.
-[[nodiscard]] std::string json(const Inspection& found);
+[[nodiscard]] std::string json(const Inspection& found, TransferCosts disk);
 
 }  // namespace costate::cli

@@ -5,6 +5,7 @@
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
+#include "costate/schedule/replan.hpp"
 
 namespace costate {
 namespace {
@@ -29,6 +30,19 @@ Interpreter::Interpreter(Step steps, std::vector<TierSlots> tiers, const Interpr
   }
   counts_.steps = unknown;
   if (steps != unknown) set_steps(steps);
+}
+
+Interpreter::Interpreter(const ResumePoint& point) : Interpreter(point.steps, point.tiers) {
+  for (const Stored& stored : point.stored) {
+    const std::size_t tier = tier_of(stored.slot, stored.at);
+    const auto i = static_cast<std::size_t>(stored.slot);
+    if (slots_.size() <= i) slots_.resize(i + 1);
+    slots_[i] = {stored.at, Content::state};
+    counts_.tiers[tier].peak = ++taken_[tier];
+  }
+  state_ = point.live;
+  turned_ = point.turned;
+  front_ = point.end;
 }
 
 void Interpreter::set_steps(Step n) {

@@ -232,6 +232,10 @@ struct Option {
 
 }  // namespace
 
+bool searched(Step end, Slot slots) {
+  return end <= 1000 && end * end * std::min(slots, end) <= 2'000'000;
+}
+
 Replanned replan(const std::vector<Stored>& stored, Step end, Step live, Slot slots,
                  BinomialTable& table, bool exhaustive) {
   const auto keep_all = [&](Step advances) {
@@ -244,8 +248,7 @@ Replanned replan(const std::vector<Stored>& stored, Step end, Step live, Slot sl
   const auto plan = [&](const std::vector<Stored>& set, Step until, Step from) {
     Option option;
     Replanner planner(set, until, from, slots, table);
-    const bool small =
-        exhaustive && until <= 1000 && until * until * std::min(slots, until) <= 2'000'000;
+    const bool small = exhaustive && searched(until, slots);
     option.price = small ? planner.exhaustive(option.bases) : planner.windowed(option.bases);
     return option;
   };
@@ -291,19 +294,19 @@ void keep_best(std::vector<Stored> stored, Slot slots, Step end, SetReversal::St
 
 namespace {
 
-class Resumed final : public Generator {
+class Listed final : public Generator {
  public:
-  Resumed(std::vector<Command> first, SetReversal reversal)
-      : first_(std::move(first)), reversal_(std::move(reversal)) {}
+  Listed(std::vector<Command> first, SetReversal rest)
+      : first_(std::make_shared<std::vector<Command>>(std::move(first))), rest_(std::move(rest)) {}
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
-    return std::make_unique<Resumed>(*this);
+    return std::make_unique<Listed>(*this);
   }
-  Command next() override { return given_ < first_.size() ? first_[given_++] : reversal_.next(); }
+  Command next() override { return given_ < first_->size() ? (*first_)[given_++] : rest_.next(); }
 
  private:
-  std::vector<Command> first_;
+  std::shared_ptr<const std::vector<Command>> first_;  // shared by copies; never changes
   std::size_t given_ = 0;
-  SetReversal reversal_;
+  SetReversal rest_;
 };
 
 void check(bool holds, const std::string& what) {
@@ -410,9 +413,13 @@ Schedule resume_from(const ResumePoint& point) {
   start.kept = std::move(prepared.plan.kept);
   start.drops = std::move(prepared.plan.drops);
   start.placements = std::move(prepared.plan.placements);
-  return {"resume", point.steps, point.tiers,
-          std::make_unique<Resumed>(std::move(prepared.first),
-                                    SetReversal(std::move(start), std::move(prepared.pool)))};
+  return {
+      "resume", point.steps, point.tiers,
+      listed(std::move(prepared.first), SetReversal(std::move(start), std::move(prepared.pool)))};
+}
+
+std::unique_ptr<Generator> listed(std::vector<Command> first, SetReversal rest) {
+  return std::make_unique<Listed>(std::move(first), std::move(rest));
 }
 
 }  // namespace costate

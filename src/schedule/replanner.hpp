@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Replanned {
   Step advances = 0;  ///< for the steps [0, end), with the last of them
 };
 
+/// Whether so little is left that every state is considered, which gives the optimum.
+[[nodiscard]] bool searched(Step end, Slot slots);
+
 /// @param stored  ascending indices, all below `end`
 /// @param live    index of the live state if it is of use, that is below `end`; else `unknown`
 /// @param slots   all slots there are
@@ -28,5 +32,8 @@ struct Replanned {
 /// placed. States from `end` on are useless: one that was saved at the end, or was to be.
 /// @param slots  in memory; all of them may be used
 void keep_best(std::vector<Stored> stored, Slot slots, Step end, SetReversal::Start& start);
+
+/// Emits these commands, and then those of the reversal.
+[[nodiscard]] std::unique_ptr<Generator> listed(std::vector<Command> first, SetReversal rest = {});
 
 }  // namespace costate

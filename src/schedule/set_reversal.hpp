@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -69,6 +70,8 @@ struct Placement {
   Slot slot;        ///< where the start is stored, -1: it is live
   bool drop_start;  ///< the start is not needed any more
   Step at;
+  std::size_t tier = any;  ///< where to save it, `any`: the fastest that leaves room for the rest
+  static constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
 };
 
 /// Emits the reversal of the steps [0, end) from a set of stored states: in each gap between them

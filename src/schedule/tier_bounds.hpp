@@ -24,6 +24,10 @@ class TierBounds final : public TierRule {
   [[nodiscard]] double lower_bound(Step l) const {
     return lower_bounds_[static_cast<std::size_t>(l)];
   }
+  /// Not above P(k, l, s), and equal or near to it.
+  [[nodiscard]] double kept_bound(std::size_t k, Step l, Slot s) const {
+    return kept_of(k, s).at(l);
+  }
   /// The same with the start stored on the last level, which is open.
   [[nodiscard]] double kept_bound(Step l) const { return levels_.back().kept.front().at(l); }
 

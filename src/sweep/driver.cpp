@@ -80,16 +80,7 @@ Schedule choose(const Stepper& stepper, Step n, Layout& layout, const SweepOptio
     }
     return revolve(n, tiers);
   }
-  Costs costs;
-  for (std::size_t i = 0; i < tiers.size(); ++i) {
-    const Budget& budget = options.budget;
-    TransferCosts transfer = i == 0 ? TransferCosts{0, 0} : budget.disk_costs;
-    if (i > 1 && i - 2 < budget.lower_costs.size()) transfer = budget.lower_costs[i - 2];
-    costs.tiers.push_back({.name = tiers[i].name,
-                           .slots = tiers[i].slots,
-                           .write = transfer.write,
-                           .read = transfer.read});
-  }
+  Costs costs = costs_of(layout, options);
   if (n == unknown) {  // for these rules all disks are one, at the cost of the first
     costs.tiers.resize(2);
     costs.tiers[1].slots = layout.disk_slots();

@@ -90,15 +90,15 @@ void Driver::resume(const RunRecord& record, Step limit) {
     point.steps = n_;
     point.end = forward ? n_ : record.step;
     point.turned = !forward;
-    schedule_ = resume_from(point);
+    schedule_ = continue_known(costs_of(layout_, options_), point);
   } else {
     if (layout_.memory_slots <= in_memory) {
       const Bytes slot = MemoryTier::bytes_per_slot(layout_.row_bytes, layout_.varying);
       throw BudgetError("a run of unknown length can go on only with two states in memory",
                         layout_.fixed + 2 * slot);
     }
-    schedule_ = continue_online(record.step, in_memory, layout_.memory_slots - in_memory, point,
-                                options_.expected_steps);
+    schedule_ = continue_online(record.step, in_memory, layout_.memory_slots - in_memory,
+                                costs_of(layout_, options_), point, options_.expected_steps);
   }
 }
 

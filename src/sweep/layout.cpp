@@ -169,5 +169,18 @@ std::vector<TierSlots> tiers_of(const Layout& layout, const SweepOptions& option
   return tiers;
 }
 
+Costs costs_of(const Layout& layout, const SweepOptions& options) {
+  const Budget& budget = options.budget;
+  Costs costs;
+  for (const TierSlots& tier : tiers_of(layout, options)) {
+    const std::size_t i = costs.tiers.size();
+    TransferCosts transfer = i == 0 ? TransferCosts{0, 0} : budget.disk_costs;
+    if (i > 1 && i - 2 < budget.lower_costs.size()) transfer = budget.lower_costs[i - 2];
+    costs.tiers.push_back(
+        {.name = tier.name, .slots = tier.slots, .write = transfer.write, .read = transfer.read});
+  }
+  return costs;
+}
+
 }  // namespace detail
 }  // namespace costate

@@ -6,6 +6,7 @@
 
 #include "costate/core/bytes.hpp"
 #include "costate/core/step.hpp"
+#include "costate/schedule/costs.hpp"
 #include "costate/schedule/schedule.hpp"
 #include "costate/sweep/stepper.hpp"
 #include "costate/sweep/sweep.hpp"
@@ -41,5 +42,7 @@ Slot tape_slots(const Stepper& stepper, const Layout& layout);
 
 /// The tiers that a schedule for this layout has.
 std::vector<TierSlots> tiers_of(const Layout& layout, const SweepOptions& options);
+/// What planning for them reckons with, in steps.
+Costs costs_of(const Layout& layout, const SweepOptions& options);
 
 }  // namespace costate::detail

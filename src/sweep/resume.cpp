@@ -11,8 +11,12 @@ namespace {
 
 class Continued final : public Generator {
  public:
-  Continued(Step p, Slot first, Schedule inner, ResumePoint point)
-      : p_(p), first_(first), inner_(std::move(inner)), point_(std::move(point)) {}
+  Continued(Step p, Slot first, Schedule inner, Costs costs, ResumePoint point)
+      : p_(p),
+        first_(first),
+        inner_(std::move(inner)),
+        costs_(std::move(costs)),
+        point_(std::move(point)) {}
 
   [[nodiscard]] std::unique_ptr<Generator> clone() const override {
     return std::make_unique<Continued>(*this);
@@ -28,7 +32,7 @@ class Continued final : public Generator {
       point_.end = p_;
       point_.turned = true;
       point_.live = unknown;
-      tail_.emplace(resume_from(point_));
+      tail_.emplace(continue_known(costs_, point_));
     }
     return tail_->next_command();
   }
@@ -36,7 +40,7 @@ class Continued final : public Generator {
   [[nodiscard]] bool made_as(const Generator& other) const override {
     const auto* const same = dynamic_cast<const Continued*>(&other);
     return same != nullptr && p_ == same->p_ && first_ == same->first_ && inner_ == same->inner_ &&
-           point_.stored == same->point_.stored;
+           costs_.tiers == same->costs_.tiers && point_.stored == same->point_.stored;
   }
 
   void end_at(Step n, Step live, Step /*saved_end*/) override {
@@ -55,6 +59,7 @@ class Continued final : public Generator {
   Step p_;
   Slot first_;
   Schedule inner_;
+  Costs costs_;
   ResumePoint point_;
   std::optional<Schedule> tail_;
   Step n_ = unknown;
@@ -62,10 +67,15 @@ class Continued final : public Generator {
 
 }  // namespace
 
-Schedule continue_online(Step p, Slot first, Slot count, const ResumePoint& point, Step guess) {
+Schedule continue_known(const Costs& costs, const ResumePoint& point) {
+  return point.end > most_resumed ? resume_from(point) : resume_from(costs, point).schedule;
+}
+
+Schedule continue_online(Step p, Slot first, Slot count, const Costs& costs,
+                         const ResumePoint& point, Step guess) {
   const Step left = guess > p ? guess - p : unknown;
   return {"online, resumed", unknown, point.tiers,
-          std::make_unique<Continued>(p, first, online(count, left), point)};
+          std::make_unique<Continued>(p, first, online(count, left), costs, point)};
 }
 
 }  // namespace costate::detail

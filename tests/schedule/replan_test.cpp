@@ -72,52 +72,13 @@ Step least_advances(const ResumePoint& point, Slot slots) {
   return saturated;
 }
 
-// Actions that lead from the beginning to the resume point: the states are stored one by one, and
-// the steps that are to be reversed already are reversed from x_0, or rather from what is stored.
-void lead_to(const ResumePoint& point, Interpreter& machine) {
-  std::vector<Stored> stored = point.stored;
-  std::sort(stored.begin(), stored.end(),
-            [](const Stored& a, const Stored& b) { return a.at < b.at; });
-  Step live = 0;
-  const auto go_to = [&](Step at) {
-    if (at < live) {
-      REQUIRE(!stored.empty());
-      // From the highest stored one at or below.
-      auto it = stored.end();
-      while (it != stored.begin() && std::prev(it)->at > at) --it;
-      REQUIRE(it != stored.begin());
-      --it;
-      machine.apply(Action(Load{it->at, it->slot}));
-      live = it->at;
-    }
-    if (at > live) machine.apply(Action(Advance{live, at}));
-    live = at;
-  };
-  for (const Stored& each : stored) {
-    go_to(each.at);
-    machine.apply(Action(Save{each.at, each.slot}));
-  }
-  if (point.turned) {
-    go_to(point.steps);
-    machine.apply(Action(Turn{point.steps}));
-    for (Step k = point.steps; k-- > point.end;) {
-      go_to(k);
-      machine.apply(Action(Record{k}));
-      machine.apply(Action(Reverse{k}));
-    }
-  }
-  if (point.live != unknown) go_to(point.live);
-}
-
 // Runs the continuation and returns its advances.
 Step carry_out(const ResumePoint& point) {
-  Interpreter machine(point.steps, point.tiers);
-  lead_to(point, machine);
-  const Step before = machine.counts().advances;
+  Interpreter machine(point);
   Schedule schedule = resume_from(point);
   while (const auto action = schedule.next()) machine.apply(*action);
   machine.finish();
-  return machine.counts().advances - before;
+  return machine.counts().advances;
 }
 
 // A random resume point of a run of n steps. x_0 is stored; a live state is at or above all stored.

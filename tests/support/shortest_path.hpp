@@ -20,10 +20,19 @@ struct PathTier {
   double read;
 };
 
+using Held = std::vector<std::uint32_t>;  // for each tier the set of indices it holds
+
+/// Where a reversal stands: the steps [0, end) are left.
+struct PathStart {
+  int live;  // -1: none
+  int end;
+  Held held;
+};
+
+/// The cheapest reversal of what is left.
 /// @param weights  cost of each step, shape (n), n <= 16
-inline double cheapest_reversal(const std::vector<double>& weights,
-                                const std::vector<PathTier>& tiers) {
-  using Held = std::vector<std::uint32_t>;  // for each tier the set of indices it holds
+inline double cheapest_from(const PathStart& start, const std::vector<double>& weights,
+                            const std::vector<PathTier>& tiers) {
   using Node = std::tuple<int, int, Held>;  // live, end, held
   using Entry = std::pair<double, Node>;
   const int n = static_cast<int>(weights.size());
@@ -35,7 +44,7 @@ inline double cheapest_reversal(const std::vector<double>& weights,
     it->second = cost;
     open.emplace(cost, std::move(node));
   };
-  reach(0, {0, n, Held(tiers.size(), 0)});
+  reach(0, {start.live, start.end, start.held});
   while (!open.empty()) {
     const auto [cost, node] = open.top();
     open.pop();
@@ -47,7 +56,8 @@ inline double cheapest_reversal(const std::vector<double>& weights,
       reach(cost, {live, end - 1, held});
       continue;
     }
-    if (live < end) {
+    const bool useful = live >= 0 && live < end;
+    if (useful) {
       reach(cost + weights[static_cast<std::size_t>(live)], {live + 1, end, held});
     }
     for (std::size_t t = 0; t < tiers.size(); ++t) {
@@ -55,7 +65,7 @@ inline double cheapest_reversal(const std::vector<double>& weights,
       for (int at = 0; at < end; ++at) {
         if ((mine >> at & 1U) != 0) reach(cost + tiers[t].read, {at, end, held});
       }
-      if (live >= end || (mine >> live & 1U) != 0) continue;
+      if (!useful || (mine >> live & 1U) != 0) continue;
       Held after = held;
       if (std::popcount(mine) < tiers[t].slots) {
         after[t] = mine | 1U << live;
@@ -69,6 +79,13 @@ inline double cheapest_reversal(const std::vector<double>& weights,
     }
   }
   return -1;
+}
+
+/// The same of the whole chain, x_0 being live.
+inline double cheapest_reversal(const std::vector<double>& weights,
+                                const std::vector<PathTier>& tiers) {
+  return cheapest_from({0, static_cast<int>(weights.size()), Held(tiers.size(), 0)}, weights,
+                       tiers);
 }
 
 }  // namespace support

@@ -30,6 +30,8 @@ struct InterpretOptions {
   bool single_actions = false;  ///< go through `Schedule::next`, not through `next_command`
 };
 
+struct ResumePoint;
+
 /// Carries out actions symbolically. O(slots) memory for schedules that use their slots well: it
 /// holds the slots and the steps at which the number of runs changes.
 class Interpreter {
@@ -40,6 +42,9 @@ class Interpreter {
   /// @param weights  cost of each step, for `weighted_advances`; empty: 1. Not copied.
   Interpreter(Step steps, std::vector<TierSlots> tiers, const InterpretOptions& options = {},
               const std::vector<double>& weights = {});
+  /// Begins where a run stands (replan.hpp): counts what is done from there on, and of the steps
+  /// below `end` how often they are run.
+  explicit Interpreter(const ResumePoint& point);
 
   /// @throws ScheduleError if the action breaks a rule
   void apply(const Action& action);

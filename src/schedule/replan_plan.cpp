@@ -1,0 +1,312 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
+#include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/replan.hpp"
+#include "hierarchical_plan.hpp"
+#include "least_cost.hpp"
+#include "open_disk_bound.hpp"
+#include "plan_parts.hpp"
+#include "replan_exact.hpp"
+#include "replan_long.hpp"
+#include "replanner.hpp"
+
+namespace costate {
+namespace {
+
+constexpr double exact_effort = 2e7;
+constexpr double quick = 0.1;  // of the effort of a hierarchical plan, for its bound
+
+Slot all_slots(const ResumePoint& point) {
+  Slot slots = 0;
+  for (const TierSlots& tier : point.tiers) slots = saturating_add(slots, tier.slots);
+  return slots;
+}
+
+// What remains when that is done which costs nothing: useless states dropped, a live last step
+// reversed.
+struct Rest {
+  std::vector<Command> first;
+  ResumePoint point;
+};
+
+Rest rest_of(ResumePoint point) {
+  using Kind = Command::Kind;
+  Rest rest;
+  const auto emit = [&rest](Kind kind, Step from, Slot slot = 0) {
+    rest.first.push_back({kind, Content::state, from, 0, slot});
+  };
+  if (point.live == point.steps && !point.turned) {
+    emit(Kind::turn, point.steps);
+    point.turned = true;
+  }
+  if (point.end > 0 && point.live == point.end - 1) {
+    emit(Kind::record, point.live);
+    if (!point.turned) emit(Kind::turn, point.steps);
+    point.turned = true;
+    emit(Kind::reverse, point.live);
+    --point.end;
+  }
+  if (point.live != unknown && point.live >= point.end) point.live = unknown;
+  const SlotPool pool(point.tiers);
+  std::sort(point.stored.begin(), point.stored.end(), [](const Stored& a, const Stored& b) {
+    return a.at != b.at ? a.at < b.at : a.slot < b.slot;
+  });
+  std::vector<Stored> useful;
+  for (const Stored& each : point.stored) {
+    const bool again = !useful.empty() && useful.back().at == each.at &&
+                       pool.tier_of(useful.back().slot) == pool.tier_of(each.slot);
+    if (each.at >= point.end || again) {
+      emit(Kind::drop, 0, each.slot);
+    } else {
+      useful.push_back(each);
+    }
+  }
+  point.stored = std::move(useful);
+  rest.point = std::move(point);
+  return rest;
+}
+
+// For replan_long: each state once, and x_0 stored, for which there must be a slot.
+Rest plain(Rest rest) {
+  std::vector<Stored>& stored = rest.point.stored;
+  std::vector<Stored> once;
+  for (const Stored& each : stored) {
+    if (!once.empty() && once.back().at == each.at) {
+      rest.first.push_back({Command::Kind::drop, Content::state, 0, 0, each.slot});
+    } else {
+      once.push_back(each);
+    }
+  }
+  stored = std::move(once);
+  if (!stored.empty() && stored.front().at == 0) return rest;
+  // On disk, where it takes no room from what lies above.
+  SlotPool pool(rest.point.tiers);
+  for (const Stored& each : stored) pool.claim(each.slot);
+  std::size_t tier = rest.point.tiers.size() - 1;
+  while (tier > 0 && pool.free(tier) == 0) --tier;
+  if (pool.free(tier) == 0) {
+    const Slot slot = stored.back().slot;
+    rest.first.push_back({Command::Kind::drop, Content::state, 0, 0, slot});
+    stored.pop_back();
+    pool.give_back(slot);
+    tier = pool.tier_of(slot);
+  }
+  const Slot slot = pool.take(tier);
+  rest.first.push_back({Command::Kind::save, Content::state, 0, 0, slot});
+  stored.insert(stored.begin(), Stored{0, slot});
+  return rest;
+}
+
+// Moves x_0 from memory to disk, where it leaves the memory to what lies above. Returns whether
+// that can be done.
+bool moves_start(Rest& rest) {
+  std::vector<Stored>& stored = rest.point.stored;
+  SlotPool pool(rest.point.tiers);
+  for (const Stored& each : stored) pool.claim(each.slot);
+  if (rest.point.live != unknown || rest.point.tiers.size() < 2 || pool.free(1) == 0 ||
+      pool.tier_of(stored.front().slot) != 0) {
+    return false;
+  }
+  using Kind = Command::Kind;
+  const Slot from = stored.front().slot;
+  const Slot to = pool.take(1);
+  rest.first.push_back({Kind::load, Content::state, 0, 0, from});
+  rest.first.push_back({Kind::save, Content::state, 0, 0, to});
+  rest.first.push_back({Kind::drop, Content::state, 0, 0, from});
+  stored.front().slot = to;
+  rest.point.live = 0;
+  return true;
+}
+
+// With many slots on disk it is quicker, and better if their number is no bound, to plan as if
+// there were any number of them, and to see how many are taken.
+std::optional<SetReversal> open_disk(const Costs& costs, ResumePoint point) {
+  constexpr Slot few = 64;
+  if (point.tiers.size() != 2 || point.tiers[1].slots <= few || point.tiers[1].slots >= point.end) {
+    return std::nullopt;
+  }
+  const Slot slots = all_slots(point);
+  point.tiers[1].slots = unbounded - point.tiers[0].slots;
+  auto reversal = replan_long(costs, std::move(point));
+  if (!reversal) return reversal;
+  SetReversal copy = *reversal;
+  for (Command command = copy.next(); command.kind != Command::Kind::end; command = copy.next()) {
+    const Slot last = command.kind == Command::Kind::keep ? command.to - command.from - 1 : 0;
+    if (command.slot + last >= slots) return std::nullopt;
+  }
+  return reversal;
+}
+
+Plan counted(Schedule schedule, const Costs& costs, const ResumePoint& point) {
+  Plan plan{std::move(schedule), {}};
+  Interpreter machine(point);
+  Schedule copy = plan.schedule;
+  for (Command command = copy.next_command();; command = copy.next_command()) {
+    machine.apply(command);
+    if (command.kind == Command::Kind::end) break;
+  }
+  plan.counts = machine.counts();
+  plan.cost = cost_of(plan.counts, costs);
+  return plan;
+}
+
+Step writes(const Plan& plan) {
+  Step sum = 0;
+  for (const TierCounts& tier : plan.counts.tiers) sum = saturating_add(sum, tier.writes);
+  return sum;
+}
+
+// The fewest advances there are with all slots alike, and a read before every reverse step but the
+// first if the live state leads to that.
+double advances_and_reads(const Costs& costs, const ResumePoint& point) {
+  const Slot slots = std::min(all_slots(point), point.end);
+  double read = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < point.tiers.size(); ++i) {
+    if (point.tiers[i].slots > 0) read = std::min(read, costs.tiers[i].read);
+  }
+  const Step reads = point.end - (point.live != unknown ? 1 : 0);
+  double bound = reads > 0 ? static_cast<double>(reads) * read : 0;
+  if (searched(point.end, slots)) {
+    bound += static_cast<double>(resume_advances(point)) * costs.step;
+  }
+  return bound;
+}
+
+// Each state is live a first time: it is so now, is read from where it is stored, or the step
+// before it is run.
+double first_times(const Costs& costs, const ResumePoint& point) {
+  const SlotPool pool(point.tiers);
+  Step others = point.end - 1;  // neither stored nor live, nor x_0
+  double bound = 0;
+  const auto count = [&](Step at, double read) {
+    if (at > 0) --others;
+    if (at != point.live) bound += at > 0 ? std::min(read, costs.step) : read;
+  };
+  for (auto each = point.stored.begin(); each != point.stored.end();) {
+    const Step at = each->at;
+    double read = std::numeric_limits<double>::infinity();
+    for (; each != point.stored.end() && each->at == at; ++each) {
+      read = std::min(read, costs.tiers[pool.tier_of(each->slot)].read);
+    }
+    count(at, read);
+  }
+  const bool is_stored = std::any_of(point.stored.begin(), point.stored.end(),
+                                     [&](const Stored& each) { return each.at == point.live; });
+  if (point.live != unknown && !is_stored) count(point.live, 0);
+  return bound + static_cast<double>(others) * costs.step;
+}
+
+// A first pass could have led here, and with the continuation it is a whole schedule: of one step
+// more, the last of which is reversed at once, if nothing of use is live.
+double after_first_pass(const Costs& costs, const ResumePoint& point) {
+  const SlotPool pool(point.tiers);
+  double spent = 0;
+  Step from = 0;
+  Step highest = 0;
+  for (const Stored& each : point.stored) {
+    const TierCosts& tier = costs.tiers[pool.tier_of(each.slot)];
+    spent += tier.write;
+    highest = std::max(highest, each.at);
+  }
+  Step advances = point.end;
+  Step n = point.end + 1;
+  if (point.live != unknown) {
+    n = point.end;
+    advances = std::max(highest, point.live);
+    if (point.live < highest) {  // back to the live state
+      double read = 0;
+      for (const Stored& each : point.stored) {
+        if (each.at > point.live) continue;
+        from = each.at;
+        read = costs.tiers[pool.tier_of(each.slot)].read;
+      }
+      advances += point.live - from;
+      spent += read;
+    }
+  }
+  spent += static_cast<double>(advances) * costs.step;
+  double whole = 0;
+  try {
+    whole = hierarchical_plan(costs, n, quick).lower_bound;
+  } catch (const InvalidArgument&) {  // it takes too long
+    whole = std::max(least_cost(costs, n), open_disk_bound(costs, n));
+  }
+  return whole - spent;
+}
+
+}  // namespace
+
+Plan resume_from(const Costs& given, const ResumePoint& given_point) {
+  const PlanningTime time;
+  check(given, given_point.steps);
+  Costs costs = given;
+  costs.weights.clear();
+  ResumePoint point = given_point;
+  const std::vector<TierSlots> room = rooms(costs);
+  if (point.tiers.empty()) {
+    point.tiers = room;
+    Slot left = unbounded;
+    for (TierSlots& tier : point.tiers) left -= tier.slots = std::min(tier.slots, left);
+  } else if (point.tiers.size() != room.size()) {
+    throw InvalidArgument("resume: " + std::to_string(point.tiers.size()) +
+                          " tiers, but costs of " + std::to_string(room.size()));
+  }
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    costs.tiers[i].slots = point.tiers[i].slots;
+    costs.tiers[i].bytes = 0;
+  }
+  if (point.end > most_resumed) {
+    throw InvalidArgument("resume: what it costs is counted by running through it: at most " +
+                          std::to_string(most_resumed) + " steps, not " +
+                          std::to_string(point.end));
+  }
+  Schedule alike = resume_from(point);  // checks the point
+  const Rest rest = rest_of(point);
+
+  std::vector<std::unique_ptr<Generator>> found;
+  if (rest.point.end == 0) {
+    found.push_back(listed(rest.first));
+  } else {
+    std::vector<GapTier> tiers;
+    for (std::size_t i = 0; i < costs.tiers.size(); ++i) {
+      tiers.push_back({point.tiers[i].slots, costs.tiers[i].write, costs.tiers[i].read});
+    }
+    auto exact = replan_exact(rest.point, tiers, costs.step, exact_effort);
+    if (exact) {
+      exact->insert(exact->begin(), rest.first.begin(), rest.first.end());
+      found.push_back(listed(std::move(*exact)));
+    } else {
+      for (const bool on_disk : {false, true}) {
+        Rest other = plain(rest);
+        if (on_disk && !moves_start(other)) break;
+        auto reversal = open_disk(costs, other.point);
+        if (!reversal) reversal = replan_long(costs, other.point);
+        if (reversal) found.push_back(listed(std::move(other.first), std::move(*reversal)));
+      }
+    }
+  }
+  Plan best = counted(std::move(alike), costs, point);
+  for (std::unique_ptr<Generator>& generator : found) {
+    Plan plan = counted({"resume", point.steps, point.tiers, std::move(generator)}, costs, point);
+    if (std::pair(plan.cost, writes(plan)) < std::pair(best.cost, writes(best))) {
+      best = std::move(plan);
+    }
+  }
+  best.fixed_cost = fixed_cost(costs, point.end);
+  if (rest.point.end > 0) {
+    best.lower_bound = std::min(
+        best.cost, std::max({advances_and_reads(costs, rest.point), first_times(costs, rest.point),
+                             after_first_pass(costs, rest.point)}));
+  }
+  return time.stop(std::move(best));
+}
+
+}  // namespace costate
