@@ -1,6 +1,7 @@
 #include "disk_tier.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -109,7 +110,7 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
   if (no_row_free() && need_ != nullptr) need_();
   Lock lock(lock_);
   settle();
-  release_lent();
+  release_lent(lock);
   if (const Entry& taken = entry(slot); taken.at_plus_1 != 0) {
     throw ScheduleError("cannot save index " + std::to_string(at) + ": slot #" +
                             std::to_string(slot) + " of the disk holds index " +
@@ -124,22 +125,26 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
   }
   if (no_row_free()) release_replaced(lock);
   Buffer& buffer = take_buffer(lock);
-  buffer.state = Buffer::State::filling;
   buffer.slot = slot;
   buffer.at = at;
   buffer.size = bytes;
   buffer.time = std::numeric_limits<double>::quiet_NaN();
   buffer.hashed = false;
+  ask(buffer, Buffer::State::to_write);
   lent_ = &buffer;
   return {buffer.bytes, bytes};
 }
 
-// While the threads have other work the checksum is computed here, of what is in the cache.
+// While the threads have other work the checksum is computed here, of what is in the cache; if they
+// have none they get what is there already.
 void DiskTier::fill(std::span<std::byte> place, std::span<const std::byte> state) {
   const bool hash = [&] {
     const Lock lock(lock_);
-    return packers_.empty() && std::ranges::any_of(buffers_, &Buffer::waits);
+    return packers_.empty() && std::ranges::any_of(buffers_, [&](const Buffer& buffer) {
+             return &buffer != lent_ && buffer.waits();
+           });
   }();
+  const bool at_once = !hash && !threads_.empty() && packers_.empty();
   for (std::size_t i = 0; i * piece_bytes < state.size(); ++i) {
     const std::size_t at = i * piece_bytes;
     const auto piece = state.subspan(at, std::min(piece_bytes, state.size() - at));
@@ -149,28 +154,35 @@ void DiskTier::fill(std::span<std::byte> place, std::span<const std::byte> state
     } else {
       copy_past_cache(piece, place.data() + at);
     }
+    const std::size_t there = i + 1;
+    if (at_once && there % pieces_at_once == 0 && there * piece_bytes < state.size()) {
+      const Lock lock(lock_);
+      lent_->ready = there;
+      asked_.notify_one();
+    }
   }
-  lent_->hashed = hash;
+  if (hash) lent_->hashed = true;
 }
 
 void DiskTier::label(double time) {
-  if (lent_ != nullptr && lent_->state == Buffer::State::filling) lent_->time = time;
+  if (lent_ != nullptr && lent_->open) lent_->time = time;
 }
 
 void DiskTier::commit(Slot slot) {
   Lock lock(lock_);
-  if (lent_ == nullptr || lent_->state != Buffer::State::filling || lent_->slot != slot) {
+  if (lent_ == nullptr || !lent_->open || lent_->slot != slot) {
     throw ScheduleError(
         "slot #" + std::to_string(slot) + " of the disk is committed, but not being written",
         unknown);
   }
   Buffer& buffer = *lent_;
   lent_ = nullptr;
-  entry(slot) = {buffer.at + 1, take_row(), buffer.size, {}};
+  buffer.open = false;
+  buffer.ready = buffer.pieces;
+  entry(slot) = {buffer.at + 1, buffer.row, buffer.size, {}};
   use_.held += slot_bytes_;
   use_.peak = std::max(use_.peak, use_.held);
   ++use_.writes;
-  ask(buffer, Buffer::State::to_write);
   asked_.notify_one();
   if (threads_.empty()) {
     while (buffer.waits()) work(buffer, lock, own_packer());
@@ -182,7 +194,7 @@ std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
   check_holds(slot, at);
   Lock lock(lock_);
   settle();
-  release_lent();
+  release_lent(lock);
   Buffer* buffer = find(slot);
   if (buffer == nullptr) {
     buffer = &take_buffer(lock);
@@ -214,7 +226,7 @@ void DiskTier::read_into(Slot slot, Step at, std::span<std::byte> state) {
     lock.unlock();
     return Tier::read_into(slot, at, state);
   }
-  release_lent();
+  release_lent(lock);
   direct_.bytes = state.data();
   direct_.slot = slot;
   direct_.at = at;
@@ -248,7 +260,7 @@ void DiskTier::drop(Slot slot) {
   check(slot);
   Lock lock(lock_);
   settle();
-  release_lent();
+  release_lent(lock);
   Entry& taken = entry(slot);
   if (taken.at_plus_1 == 0) {
     throw ScheduleError("cannot drop: slot #" + std::to_string(slot) + " of the disk is empty",
@@ -332,6 +344,7 @@ void DiskTier::release_replaced(Lock& lock) {
 
 void DiskTier::flush() {
   Lock lock(lock_);
+  release_lent(lock);
   wait_for_writes(lock);
 }
 
@@ -440,12 +453,16 @@ DiskTier::Buffer& DiskTier::take_buffer(Lock& lock) {
   }
 }
 
-void DiskTier::release_lent() noexcept {
-  // Still filling: its writer failed between begin_write and commit.
-  if (lent_ != nullptr && lent_->state == Buffer::State::filling) {
-    lent_->state = Buffer::State::free;
-  }
-  lent_ = nullptr;
+void DiskTier::release_lent(Lock& lock) {
+  Buffer* const lent = std::exchange(lent_, nullptr);
+  if (lent == nullptr || !lent->open) return;
+  // Its writer failed between begin_write and commit.
+  lent->open = false;
+  lent->failed = true;
+  lent->next = lent->pieces;
+  await(lock, [&] { return lent->busy == 0; });
+  lent->state = Buffer::State::free;
+  free_row(lent->row);
 }
 
 void DiskTier::free_row(Slot row) noexcept {
@@ -504,6 +521,7 @@ void DiskTier::await(Lock& lock, const Done& done) {
 // The threads read this first: the caller waits for it.
 void DiskTier::hurry(Buffer& buffer) {
   awaited_ = &buffer;
+  ++waits_;
   if (buffer.pieces - buffer.next > 1) asked_.notify_one();
 }
 
@@ -520,17 +538,21 @@ void DiskTier::read_some(Buffer& buffer, Lock& lock) {
     }
   }
   awaited_ = nullptr;
+  ++waits_;
 }
 
 // ----- The threads' side
 // --------------------------------------------------------------------------
 
-// The buffer waits to be written, or to be read.
+// The buffer waits to be read, or to be written, first to be filled.
 void DiskTier::ask(Buffer& buffer, Buffer::State what) {
   buffer.state = what;
+  buffer.open = what == Buffer::State::to_write;
+  buffer.row = buffer.open ? take_row() : entry(buffer.slot).row;
   buffer.ticket = ++tickets_;
   // A packed state is packed or unpacked in one go.
   buffer.pieces = packers_.empty() ? pieces_of(buffer.size) : 1;
+  buffer.ready = buffer.open ? 0 : buffer.pieces;
   buffer.next = 0;
   buffer.failed = false;
 }
@@ -542,8 +564,7 @@ DiskTier::Buffer* DiskTier::next_work() noexcept {
   }
   Buffer* oldest = nullptr;
   for (Buffer& buffer : buffers_) {
-    if (buffer.waits() && buffer.busy == 0 &&
-        (oldest == nullptr || buffer.ticket < oldest->ticket)) {
+    if (buffer.asks() && (oldest == nullptr || buffer.ticket < oldest->ticket)) {
       oldest = &buffer;
     }
   }
@@ -556,10 +577,10 @@ DiskTier::Buffer* DiskTier::next_work() noexcept {
 void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   const bool write = buffer.state == Buffer::State::to_write;
   const std::size_t first = buffer.next;
-  const std::size_t last = std::min(buffer.pieces, first + (write ? pieces_at_once : 1));
+  const std::size_t last = std::min(buffer.ready, first + (write ? pieces_at_once : 1));
   buffer.next = last;
   const Step at = buffer.at;
-  const Entry what = entry(buffer.slot);
+  const Stored stored = entry(buffer.slot).stored;
   const std::span<std::byte> all(buffer.bytes, buffer.size);
   Stored packed;
   std::exception_ptr error;
@@ -567,20 +588,20 @@ void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   lock.unlock();
   try {
     if (packer != nullptr && write) {
-      packed = store_->pack(what.row, at, all, *packer);
+      packed = store_->pack(buffer.row, at, all, *packer);
     } else if (packer != nullptr) {
-      store_->unpack(what.row, at, what.stored, all, *packer);
-    } else {
+      store_->unpack(buffer.row, at, stored, all, *packer);
+    } else if (first < last) {
       const auto part = [&](std::size_t from, std::size_t to) {
         const std::size_t begin = from * piece_bytes;
         return all.subspan(begin, std::min(to * piece_bytes, all.size()) - begin);
       };
       const Bytes offset = first * piece_bytes;
-      if (!write) store_->read(what.row, at, offset, part(first, last));
+      if (!write) store_->read(buffer.row, at, offset, part(first, last));
       for (std::size_t i = first; i < last && !buffer.hashed; ++i) {
         buffer.hashes[i] = hash_bytes(part(i, i + 1));
       }
-      if (write) store_->write(what.row, at, offset, part(first, last));
+      if (write) store_->write(buffer.row, at, offset, part(first, last));
     }
   } catch (...) {
     error = std::current_exception();
@@ -592,7 +613,7 @@ void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
     buffer.failed = true;
     buffer.next = buffer.pieces;
   }
-  if (buffer.next == buffer.pieces && buffer.busy == 0) {
+  if (buffer.next == buffer.pieces && buffer.busy == 0 && !buffer.open) {
     finish(buffer, lock, packer != nullptr ? &packed : nullptr);
   }
 }
@@ -611,7 +632,7 @@ void DiskTier::finish(Buffer& buffer, Lock& lock, const Stored* packed) {
   if (!buffer.failed) {
     const Slot slot = buffer.slot;
     const Step at = buffer.at;
-    const Entry what = entry(slot);
+    const Stored held = entry(slot).stored;
     const Stored stored =
         packed != nullptr
             ? *packed
@@ -621,10 +642,10 @@ void DiskTier::finish(Buffer& buffer, Lock& lock, const Stored* packed) {
     try {
       if (write) {
         const auto kind = packed != nullptr ? RowHeader::packed_state : RowHeader::state;
-        store_->commit(what.row, {.kind = kind, .slot = slot, .step = at, .time = buffer.time},
+        store_->commit(buffer.row, {.kind = kind, .slot = slot, .step = at, .time = buffer.time},
                        stored);
       } else if (packed == nullptr) {
-        store_->check(what.row, at, what.stored, stored.hash);
+        store_->check(buffer.row, at, held, stored.hash);
       }
     } catch (...) {
       error = std::current_exception();
@@ -652,11 +673,27 @@ void DiskTier::finish(Buffer& buffer, Lock& lock, const Stored* packed) {
   done_.notify_all();
 }
 
+// A caller for whom a thread has just read waits again at once if the file is in the page cache and
+// the model is quick. A thread that has gone on with something else then comes too late to help, so
+// it sees first whether that happens.
+void DiskTier::linger(Lock& lock) {
+  constexpr std::chrono::microseconds moment(5);
+  const std::uint64_t seen = waits_;
+  lock.unlock();
+  while (waits_ == seen) std::this_thread::yield();
+  const auto end = std::chrono::steady_clock::now() + moment;
+  while (waits_ == seen + 1 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  lock.lock();
+}
+
 void DiskTier::serve(Packer* packer) {
   Lock lock(lock_);
   for (;;) {
     if (Buffer* const next = next_work()) {
+      const bool awaited = next == awaited_;
       work(*next, lock, packer);
+      // Pieces that others are at are all that is left.
+      if (awaited && next == awaited_ && next->next == next->pieces) linger(lock);
     } else if (stopping_) {
       return;
     } else {

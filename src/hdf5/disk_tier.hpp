@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -27,9 +28,10 @@ namespace costate::detail {
 /// keeps what it holds until it is needed for something else, so what was just written is read
 /// without touching the file. When all buffers wait to be written, the sweep waits too.
 ///
-/// Rows are moved in pieces. A sweep that waits for a checkpoint reads pieces of it, too, and if it
-/// says where the state is to go, then straight to there. It never writes beside a thread: a file
-/// has one writer at a time.
+/// Rows are moved in pieces. Threads with nothing else to do begin to write what is still being
+/// filled. A sweep that waits for a checkpoint reads pieces of it, too, and if it says where the
+/// state is to go, then straight to there. It never writes beside a thread: a file has one writer
+/// at a time.
 ///
 /// An error of a thread surfaces in the next call.
 class DiskTier final : public Tier {
@@ -95,7 +97,7 @@ class DiskTier final : public Tier {
     Stored stored;
   };
   struct Buffer {
-    enum class State : unsigned char { free, filling, to_write, to_read, holding };
+    enum class State : unsigned char { free, to_write, to_read, holding };
     Pool pool;
     std::byte* bytes = nullptr;
     State state = State::free;
@@ -103,11 +105,14 @@ class DiskTier final : public Tier {
     Slot slot = -1;
     Step at = 0;
     std::size_t size = 0;
+    Slot row = 0;
     double time = 0;
     std::uint64_t ticket = 0;  // order of requests
 
     std::size_t pieces = 0;  // of what is to be written or read
+    std::size_t ready = 0;   // those that can be moved
     std::size_t next = 0;    // the first one that nobody has begun with
+    bool open = false;       // it is still being filled
     int busy = 0;            // threads that are at work on it
     bool hashed = false;     // all hashes are known already
     bool failed = false;
@@ -115,6 +120,10 @@ class DiskTier final : public Tier {
 
     [[nodiscard]] bool waits() const noexcept {
       return state == State::to_write || state == State::to_read;
+    }
+    // There is something to do for a thread.
+    [[nodiscard]] bool asks() const noexcept {
+      return waits() && busy == 0 && (next < ready || (next == pieces && !open));
     }
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -140,6 +149,7 @@ class DiskTier final : public Tier {
   void read_some(Buffer& buffer, Lock& lock);
   template <class Done>
   void await(Lock& lock, const Done& done);
+  void linger(Lock& lock);
   void serve(Packer* packer);
   void settle();
   void free_row(Slot row) noexcept;
@@ -148,7 +158,7 @@ class DiskTier final : public Tier {
   void wait_for_writes(Lock& lock);
   void release_replaced(Lock& lock);
   void take_space(Bytes stored, Step at);
-  void release_lent() noexcept;
+  void release_lent(Lock& lock);
   void stop() noexcept;
 
   struct Retired {
@@ -171,9 +181,10 @@ class DiskTier final : public Tier {
   std::vector<Retired> retired_;  // rows that wait for a release, in the order of their dropping
   std::function<void()> need_;
   std::vector<Buffer> buffers_;
-  Buffer direct_;              // has no memory: what is read to where the caller says
-  Buffer* awaited_ = nullptr;  // what the caller waits for, and reads, too
-  Buffer* lent_ = nullptr;     // what the caller looks at
+  Buffer direct_;                         // has no memory: what is read to where the caller says
+  Buffer* awaited_ = nullptr;             // what the caller waits for, and reads, too
+  std::atomic<std::uint64_t> waits_ = 0;  // begun and over: odd while the caller waits
+  Buffer* lent_ = nullptr;                // what the caller looks at
   std::uint64_t tickets_ = 0;
 
   std::mutex lock_;                // of everything above that a thread touches

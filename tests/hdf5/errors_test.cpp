@@ -172,6 +172,47 @@ TEST_CASE("Pieces that fail at the same time are one error", "[hdf5][fault]") {
   CHECK_NOTHROW(tier->flush());
 }
 
+TEST_CASE("What is still being filled is written already, and may fail or be given up",
+          "[hdf5][fault]") {
+  const bool fails = GENERATE(false, true);
+  const bool committed = GENERATE(false, true);
+  CAPTURE(fails, committed);
+  const TempFolder folder;
+  Gate files;
+  const auto tier = tier_on(files, folder.path());
+  files.close();
+  files.threads_fail = fails;
+  const auto place = tier->begin_write(filled, 14, size);
+  tier->fill(place, state_at(14));
+  files.await(1);  // a thread is at the first pieces
+  files.threads_fail = false;
+
+  if (committed) {
+    tier->commit(filled);
+    files.open();
+    if (fails) {
+      CHECK_THROWS_AS(tier->flush(), StorageError);
+    } else {
+      CHECK_NOTHROW(tier->flush());
+      CHECK(right(*tier, filled, 14));
+    }
+    tier->drop(filled);
+  } else {
+    std::thread opener([&] { files.open(); });
+    try {
+      tier->flush();
+    } catch (const StorageError&) {
+      CHECK(fails);  // before the write was given up
+    }
+    opener.join();
+  }
+  // Every row can be used again.
+  for (Slot slot = 0; slot < filled; ++slot) tier->drop(slot);
+  for (Slot slot = 0; slot <= filled; ++slot) write(*tier, slot, 20 + slot);
+  tier->flush();
+  for (Slot slot = 0; slot <= filled; ++slot) CHECK(right(*tier, slot, 20 + slot));
+}
+
 TEST_CASE("A tier that goes finishes what its threads have begun, or keeps what there was",
           "[hdf5][fault]") {
   const bool fails = GENERATE(false, true);

@@ -184,7 +184,8 @@ TEST_CASE("What could not be read, or has another checksum, is never used",
     CHECK((found == 0 || found == right));
     if (found == 0) ++refused;
   }
-  CHECK(refused > 0);
+  // With threads all that is hit may have been read for a prefetch that was given up.
+  CHECK((refused > 0 || (threads > 0 && fault == FaultyFiles::Fault::flip_on_read)));
 }
 
 TEST_CASE("Slots, tiers, threads, known length or not: the same bits", "[hdf5][sweep][property]") {
