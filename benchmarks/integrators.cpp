@@ -1,8 +1,9 @@
 // (a) The cost of the adjoint of a step, in forward steps of the same method, from the state before
 //     the step (which runs its stages again) and from its tape: Burgers flow, n = 1000; explicit
 //     Runge-Kutta methods at most 2.6, diagonally implicit ones from the tape at most 1.0,
-//     Crank-Nicolson at most 0.55; for information, what they cost with all factors kept. Methods
-//     that solve for all stages at once on 32 points, symplectic ones on a chain of 500 masses.
+//     Crank-Nicolson at most 0.55; for information, what they cost with all factors kept. The same
+//     on the Brusselator on a square, where the factorisation is most of a step. Methods that solve
+//     for all stages at once on 32 points, symplectic ones on a chain of 500 masses.
 // (b) Work and precision of the gradient (work_precision.cpp).
 // (d) What tapes save of a whole gradient of a stiff PDE, for several budgets: viscous Burgers
 //     flow, where Newton's iteration is most of a step, and the Brusselator on a square, where the
@@ -71,18 +72,7 @@ class AdjointRows {
   template <class Method, class F>
   void row(const char* name, const F& model, const costate::RunOf<F>& run, double bound) {
     const auto target = half_square<typename F::Parameters>();
-    const bench::AdjointCost cost =
-        bench::adjoint_cost(model, Method{.steps = 100}, target, run, rounds_);
-    const bool taped = cost.from_tape > 0;
-    std::printf("(a) %-24s %8.2f us/step   adjoint from state %5.2f", name, cost.forward * 1e6,
-                cost.from_state);
-    taped ? std::printf("   from tape %5.2f", cost.from_tape) : std::printf("                  ");
-    if (bound != unbounded) {
-      const bool within = (taped ? cost.from_tape : cost.from_state) <= bound;
-      std::printf("   at most %.2f   %s", bound, within ? "ok" : "MISSED");
-      good_ = good_ && within;
-    }
-    std::printf("\n");
+    print(name, bench::adjoint_cost(model, Method{.steps = 100}, target, run, rounds_), bound);
   }
 
   // Burgers flow.
@@ -90,20 +80,18 @@ class AdjointRows {
   void flow(const char* name, double bound = unbounded) {
     row<Method>(name, fine_, run(fine_size), bound);
   }
-  // The same by a diagonally implicit method; for information with all factors of the adjoint kept,
-  // too, against plain steps that factor as ever.
+  // The same by a diagonally implicit method.
   template <class Method>
   void implicit_flow(const char* name, double bound) {
-    flow<Method>(name, bound);
-    const auto target = half_square<Burgers::Parameters>();
-    const Method method{.steps = 100};
-    const auto r = run(fine_size);
-    const auto plain = bench::adjoint_cost(fine_, method, target, r, rounds_);
-    const bench::KeptFactors<Burgers> keeping{fine_};
-    const auto kept = bench::adjoint_cost(keeping, method, target,
-                                          {.t0 = r.t0, .t1 = r.t1, .y0 = r.y0, .p = r.p}, rounds_);
-    std::printf("(a) %-24s with all factors kept: adjoint from tape %23.2f\n", name,
-                kept.from_tape * kept.forward / plain.forward);
+    implicit<Method>(name, fine_, run(fine_size), 100, rounds_, bound);
+  }
+  // The Brusselator, in steps of 0.025.
+  template <class Method>
+  void implicit_square(const char* name) {
+    const Brusselator square{.size = 24};
+    implicit<Method>(name, square,
+                     {.t0 = 0, .t1 = 0.5, .y0 = square.initial(), .p = {3.4, 1, 0.002}}, 20,
+                     (rounds_ + 2) / 3, 1.0);
   }
   template <class Method>
   void dense_flow(const char* name) {
@@ -134,6 +122,35 @@ class AdjointRows {
   [[nodiscard]] bool good() const { return good_; }
 
  private:
+  void print(const char* name, const bench::AdjointCost& cost, double bound) {
+    const bool taped = cost.from_tape > 0;
+    std::printf("(a) %-24s %8.2f us/step   adjoint from state %5.2f", name, cost.forward * 1e6,
+                cost.from_state);
+    taped ? std::printf("   from tape %5.2f", cost.from_tape) : std::printf("                  ");
+    if (bound != unbounded) {
+      const bool within = (taped ? cost.from_tape : cost.from_state) <= bound;
+      std::printf("   at most %.2f   %s", bound, within ? "ok" : "MISSED");
+      good_ = good_ && within;
+    }
+    std::printf("\n");
+  }
+
+  // For information with all factors of the adjoint kept, too, against plain steps that factor as
+  // ever.
+  template <class Method, class F>
+  void implicit(const char* name, const F& model, const costate::RunOf<F>& r, costate::Step steps,
+                int rounds, double bound) {
+    const auto target = half_square<typename F::Parameters>();
+    const Method method{.steps = steps};
+    const auto plain = bench::adjoint_cost(model, method, target, r, rounds);
+    print(name, plain, bound);
+    const bench::KeptFactors<F> keeping{model};
+    const auto kept = bench::adjoint_cost(keeping, method, target,
+                                          {.t0 = r.t0, .t1 = r.t1, .y0 = r.y0, .p = r.p}, rounds);
+    std::printf("(a) %-24s with all factors kept: adjoint from tape %23.2f\n", name,
+                kept.from_tape * kept.forward / plain.forward);
+  }
+
   static constexpr Eigen::Index fine_size = 1000;
   static constexpr Eigen::Index coarse_size = 32;
   static Burgers::Parameters viscosity() { return Burgers::Parameters(0.005); }
@@ -167,6 +184,13 @@ bool adjoint_rows(int rounds) {
   table.implicit_flow<costate::Sdirk43>("SDIRK 4(3)", 1.0);
   table.implicit_flow<costate::Esdirk32>("ESDIRK 3(2)", 1.0);
   table.implicit_flow<costate::Esdirk43>("ESDIRK 4(3)", 1.0);
+  table.implicit_square<costate::BackwardEuler>("backward Euler, square");
+  table.implicit_square<costate::ImplicitMidpoint>("implicit midpoint, square");
+  table.implicit_square<costate::CrankNicolson>("Crank-Nicolson, square");
+  table.implicit_square<costate::Sdirk2>("SDIRK2, square");
+  table.implicit_square<costate::Sdirk43>("SDIRK 4(3), square");
+  table.implicit_square<costate::Esdirk32>("ESDIRK 3(2), square");
+  table.implicit_square<costate::Esdirk43>("ESDIRK 4(3), square");
   table.split_flow<costate::Ars222>("ARS(2,2,2)");
   table.split_flow<costate::Ark43>("ARK4(3)6L");
   table.flow<costate::Rosenbrock2>("Rosenbrock 2");

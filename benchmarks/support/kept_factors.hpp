@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "costate/integrate/banded_solver.hpp"
+#include "costate/integrate/shifted_solver.hpp"
 
 namespace bench {
 
@@ -17,7 +17,7 @@ struct KeptFactors : F {
    public:
     using State = typename F::State;
     using Parameters = typename F::Parameters;
-    static constexpr bool cheap = true;
+    static constexpr bool cheap = costate::cheap_to_prepare<costate::ShiftedSolver<F>>;
 
     Solver(const KeptFactors& f, const Parameters& p, Eigen::Index size)
         : f_(f), p_(p), size_(size) {}
@@ -29,11 +29,12 @@ struct KeptFactors : F {
       if (!kept.solver) kept.solver = std::make_unique<Inner>(f_, p_, size_);
       return kept.solver->prepare(t, y, p, a);
     }
+    [[nodiscard]] double prepare_cost() const { return costate::prepare_cost(*now_->solver); }
     void solve(State& x) { now_->solver->solve(x); }
     void solve_transpose(State& x) { now_->solver->solve_transpose(x); }
 
    private:
-    using Inner = costate::BandedShiftedSolver<F>;
+    using Inner = costate::ShiftedSolver<F>;
     struct Kept {
       State y;
       std::unique_ptr<Inner> solver;

@@ -40,6 +40,12 @@ bool KluFactors::factor(const Matrix& w) {
   return h.numeric != nullptr && h.common.status == KLU_OK;
 }
 
+double KluFactors::entries() const {
+  const klu_numeric* factors = handles_->numeric;  // null if W could not be inverted
+  if (factors == nullptr) return 0;
+  return static_cast<double>(factors->lnz) + static_cast<double>(factors->unz);
+}
+
 void KluFactors::solve_in_place(double* x) {
   Handles& h = *handles_;
   klu_solve(h.symbolic, h.numeric, h.symbolic->n, 1, x, &h.common);

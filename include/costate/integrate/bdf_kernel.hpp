@@ -284,7 +284,7 @@ class BdfKernel {
     const auto correct = [&](State& d) { solver_.solve_transpose(d); };
     const auto refresh = [&] { return solver_.prepare(s.t_next, next_, p_, c.slope); };
     r_ = lambda;
-    const double left = solve_transposed(r_, d_, correct, apply, refresh);
+    const double left = solve_transposed(r_, d_, correct, apply, refresh, prepare_cost(solver_));
     check_adjoint_residual<Scalar>(left, Method::name, s);
     mass_transpose_product(f_, u_, base_);
     std::array<State, m>& x = adjoint_.x;

@@ -58,6 +58,8 @@ class DenseCoupledSolver {
     return is_regular(lu_);
   }
 
+  [[nodiscard]] double prepare_cost() const { return dense_prepare_cost(w_.rows()); }
+
   /// x ← W⁻¹ x, all stages in one vector
   template <class V>
   void solve(V& x) {

@@ -42,7 +42,8 @@
 /// Its first matrix is a function of y and the Y_i alone, so that these are all that the tape of a
 /// step holds, and the bits are the same with a tape and without: W at the start of the first
 /// implicit stage, which the step has left factored if the iteration asked for no other; or, if
-/// W is cheap to factor (shifted_solver.hpp), W at each Y_i.
+/// W is cheap to factor (shifted_solver.hpp), W at each Y_i. Only where the corrections with it
+/// would cost more is another one factored at a Y_i.
 
 namespace costate {
 
@@ -226,7 +227,8 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
         const auto correct = [&](State& d) { solver_.solve_transpose(d); };
         const auto refresh = [&] { return prepare(s, t, y_[i], T.a[i][i]); };
         if (cheap_to_prepare<ShiftedSolver<F>> || prepared_ != T.a[i][i]) refresh();
-        const double left = solve_transposed(r_, d_, correct, apply, refresh);
+        const double left =
+            solve_transposed(r_, d_, correct, apply, refresh, prepare_cost(solver_));
         if (first) v.setZero();
         check_adjoint_residual<Scalar>(left, T.name, s);
       }

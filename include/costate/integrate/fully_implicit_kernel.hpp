@@ -177,7 +177,7 @@ class FullyImplicitKernel : public StepKernel<FullyImplicitKernel<F, T, Objectiv
     };
     const auto correct = [&](Stages& d) { solver_.solve_transpose(d); };
     const auto refresh = [&] { return prepare(s); };
-    const double left = solve_transposed(r_, d_, correct, apply, refresh);
+    const double left = solve_transposed(r_, d_, correct, apply, refresh, prepare_cost(solver_));
     check_adjoint_residual<Scalar>(left, T.name, s);
     for (const State& v : v_) lambda += v;
   }

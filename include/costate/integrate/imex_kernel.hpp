@@ -286,7 +286,8 @@ class ImexKernel : public StepKernel<ImexKernel<P, T, Objective>, P, Objective> 
         const auto correct = [&](State& d) { solver_.solve_transpose(d); };
         const auto refresh = [&] { return prepare(s, t, y_[i], T.a[i][i]); };
         if (cheap_to_prepare<ShiftedSolver<Stiff>> || prepared_ != T.a[i][i]) refresh();
-        const double left = solve_transposed(r_, d_, correct, apply, refresh);
+        const double left =
+            solve_transposed(r_, d_, correct, apply, refresh, prepare_cost(solver_));
         check_adjoint_residual<Scalar>(left, T.name, s);
       }
       v += q_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 
 #include <Eigen/Core>
@@ -20,7 +21,12 @@
 ///
 ///     static constexpr bool cheap = true;
 ///
-/// An adjoint then begins with the matrix at the stage itself, not with that of the step.
+/// An adjoint then begins with the matrix at the stage itself, not with that of the step. Else
+///
+///     double prepare_cost() const;
+///
+/// says what `prepare` costs, in solves: for how many corrections the matrix of the step is worth
+/// keeping. It must depend on the matrix alone.
 
 namespace costate {
 
@@ -66,6 +72,11 @@ bool is_regular(const Lu& lu) {
   return pivots.allFinite() && (pivots != Scalar(0)).all();
 }
 
+/// What it costs to factor a dense matrix, in solves: as measured for 20 to 200 rows.
+inline double dense_prepare_cost(Eigen::Index rows) {
+  return std::max(3.0, static_cast<double>(rows) / 10);
+}
+
 /// Factors W by LU with partial pivoting.
 template <Problem F>
 class DenseShiftedSolver {
@@ -95,6 +106,8 @@ class DenseShiftedSolver {
     return is_regular(lu_);
   }
 
+  [[nodiscard]] double prepare_cost() const { return dense_prepare_cost(w_.rows()); }
+
   /// x ← W⁻¹ x
   void solve(State& x) {
     x_ = lu_.solve(x);
@@ -120,6 +133,16 @@ template <class Solver>
 inline constexpr bool cheap_to_prepare = requires {
   requires Solver::cheap;
 };
+
+/// What `prepare` costs, in solves, as a solver says.
+template <class Solver>
+double prepare_cost(const Solver& solver) {
+  if constexpr (requires { solver.prepare_cost(); }) {
+    return solver.prepare_cost();
+  } else {
+    return 3;
+  }
+}
 
 /// Chooses the solver of a problem: its own, else by the type of its Jacobian (sparse_solver.hpp).
 template <class F>

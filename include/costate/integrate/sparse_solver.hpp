@@ -34,21 +34,98 @@ class SparseLuFactors {
     return lu_.info() == Eigen::Success;
   }
 
+  /// Of both factors.
+  [[nodiscard]] double entries() const { return static_cast<double>(lu_.nnzL() + lu_.nnzU()); }
+
   /// x ← W⁻¹ x
   template <class V>
   void solve(V& x) {
     x = V(lu_.solve(x));
   }
-  /// x ← W⁻ᵀ x
+  /// x ← W⁻ᵀ x. As Eigen does it, but column by column with sums in registers, which takes a third
+  /// of the time for one right-hand side.
   template <class V>
   void solve_transpose(V& x) {
-    x = V(lu_.transpose().solve(x));
+    const auto factors = lu_.matrixU();
+    const auto& blocks = factors.m_mapL;  // columns of equal structure; L, and U on the diagonal
+    const auto& upper = factors.m_mapU;   // the rest of U
+    const Eigen::Index last = blocks.nsuper();
+    x_ = lu_.colsPermutation() * x;
+    for (Eigen::Index k = 0; k <= last; ++k) {
+      const Block block(blocks, k);
+      for (Eigen::Index c = 0; c < block.columns; ++c) {
+        const Eigen::Index j = block.first + c;
+        const auto start = upper.outerIndexPtr()[j];
+        const auto count = upper.outerIndexPtr()[j + 1] - start;
+        const Scalar* const a = block.column(c);
+        x_[j] -= gather(upper.valuePtr() + start, upper.innerIndexPtr() + start, count);
+        x_[j] = (x_[j] - map(a, c).dot(x_.segment(block.first, c))) / a[c];
+      }
+    }
+    below_.resize(x_.size());
+    for (Eigen::Index k = last; k >= 0; --k) {
+      const Block block(blocks, k);
+      const Eigen::Index rows = block.rows - block.columns;
+      for (Eigen::Index i = 0; i < rows; ++i) below_[i] = x_[block.row[block.columns + i]];
+      for (Eigen::Index c = block.columns; c-- > 0;) {
+        const Eigen::Index inside = block.columns - 1 - c;
+        const Scalar* const a = block.column(c);
+        x_[block.first + c] -= map(a + c + 1, inside).dot(x_.segment(block.first + c + 1, inside)) +
+                               map(a + block.columns, rows).dot(below_.head(rows));
+      }
+    }
+    x = lu_.rowsPermutation().transpose() * x_;
   }
 
  private:
+  using Vector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
+  using Index = typename Matrix::StorageIndex;
+
+  // Columns first, first + 1, …, which have the same `rows` rows; the first ones are those on the
+  // diagonal.
+  struct Block {
+    template <class Blocks>
+    Block(const Blocks& blocks, Eigen::Index k)
+        : first(blocks.supToCol()[k]),
+          columns(blocks.supToCol()[k + 1] - first),
+          rows(blocks.rowIndexPtr()[first + 1] - blocks.rowIndexPtr()[first]),
+          row(blocks.rowIndex() + blocks.rowIndexPtr()[first]),
+          values(blocks.valuePtr() + blocks.colIndexPtr()[first]),
+          stride(blocks.colIndexPtr()[first + 1] - blocks.colIndexPtr()[first]) {}
+    [[nodiscard]] const Scalar* column(Eigen::Index c) const { return values + c * stride; }
+
+    Eigen::Index first, columns, rows;
+    const Index* row;
+    const Scalar* values;
+    Eigen::Index stride;
+  };
+
+  static Eigen::Map<const Vector> map(const Scalar* values, Eigen::Index count) {
+    return {values, count};
+  }
+  // The sum of a_i x[at_i], in four parts that do not wait for each other.
+  Scalar gather(const Scalar* a, const Index* at, Index count) const {
+    const Scalar* const x = x_.data();
+    Scalar sum[4] = {};
+    Index i = 0;
+    for (; i + 4 <= count; i += 4) {
+      for (Index part = 0; part < 4; ++part) sum[part] += a[i + part] * x[at[i + part]];
+    }
+    for (; i < count; ++i) sum[0] += a[i] * x[at[i]];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  }
+
   Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<typename Matrix::StorageIndex>> lu_;
   bool ordered_ = false;
+  Vector x_, below_;
 };
+
+/// What it costs to factor a sparse matrix, in solves: the number of entries in a column of the
+/// factors decides. Measured were 7 to 25 on lines and 30 to 170 on squares, with KLU, too.
+template <class Factors>
+double sparse_prepare_cost(const Factors& factors, Eigen::Index rows) {
+  return 5 + factors.entries() / (2 * static_cast<double>(rows));
+}
 
 /// Factors W = M - a J(t, y, p), J sparse: its pattern must not change. See `DenseShiftedSolver`.
 ///
@@ -77,6 +154,8 @@ class SparseShiftedSolver {
     w_ = m_ - static_cast<Scalar>(a) * j_;
     return factors_.factor(w_);
   }
+
+  [[nodiscard]] double prepare_cost() const { return sparse_prepare_cost(factors_, w_.rows()); }
 
   /// x ← W⁻¹ x
   void solve(State& x) { factors_.solve(x); }
@@ -122,6 +201,8 @@ class SparseCoupledSolver {
     w_.setFromTriplets(entries_.begin(), entries_.end());
     return factors_.factor(w_);
   }
+
+  [[nodiscard]] double prepare_cost() const { return sparse_prepare_cost(factors_, w_.rows()); }
 
   template <class V>
   void solve(V& x) {

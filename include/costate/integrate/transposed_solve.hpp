@@ -29,11 +29,12 @@ namespace costate {
 /// @param apply    (d, r) -> Scalar: r ← r - Wᵀ d; returns the largest magnitude among the terms
 ///                 that Wᵀ d is made of
 /// @param refresh  () -> bool: makes W̃ = W as exactly as it can; false if that is impossible
+/// @param cost     of `refresh`, in corrections: when it pays
 /// @returns the residual relative to the terms it is made of, in the maximum norm; at most
 ///          `adjoint_tolerance` if it has been solved
 template <class V, class Correct, class Apply, class Refresh>
 double solve_transposed(V& r, V& d, const Correct& correct, const Apply& apply,
-                        const Refresh& refresh) {
+                        const Refresh& refresh, double cost = 3) {
   using Scalar = typename V::Scalar;
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon());
   constexpr int most_corrections = 60;
@@ -55,10 +56,10 @@ double solve_transposed(V& r, V& d, const Correct& correct, const Apply& apply,
     if (!std::isfinite(left) || left <= 8 * epsilon) return left;
     const double rate = left / last;
     last = left;
-    // Five corrections at a rate of 1e-3 cost what a new matrix does.
-    if (rate <= 1e-3) continue;
     if (fresh && rate > 0.5) return left;
-    if (fresh) continue;
+    // The corrections that are left at this rate against a new matrix and two with that.
+    const double corrections = std::log(left / (8 * epsilon)) / -std::log(rate);
+    if (fresh || (rate < 1 && corrections <= cost + 2)) continue;
     if (!refresh()) return left;
     fresh = true;
     last = 1 / epsilon;  // the first correction with it is not judged by the last one without

@@ -31,6 +31,9 @@ class KluFactors {
   /// False if W cannot be inverted.
   bool factor(const Matrix& w);
 
+  /// Of both factors.
+  [[nodiscard]] double entries() const;
+
   /// x ← W⁻¹ x
   template <class V>
   void solve(V& x) {
