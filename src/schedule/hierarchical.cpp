@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,26 @@ constexpr double quick = 1e8;
 constexpr double most_columns = 2e8;
 // Beyond this the working memory, some words a step, becomes a burden.
 constexpr Step most_planned = 20'000'000;
+// With more slots on the slowest tier they may be more than are wanted.
+constexpr Slot few = 64;
+
+// The plan with any number of slots on the slowest tier, if it needs no more than there are: then
+// it is the best, and found without a table for each of them.
+std::optional<Plan> with_enough(const Costs& costs, Step n, const std::vector<TierLevel>& levels,
+                                double effort) {
+  if (levels.size() < 2 || levels.back().open() || levels.back().slots <= few || n > most_planned ||
+      !nothing_missed(costs, levels)) {
+    return std::nullopt;
+  }
+  Costs wide = costs;
+  wide.tiers[levels.back().tier].slots = unbounded;
+  try {
+    Plan plan = hierarchical_plan(wide, n, effort);
+    if (plan.counts.tiers[levels.back().tier].peak <= levels.back().slots) return plan;
+  } catch (const InvalidArgument&) {  // it takes too long
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -80,6 +101,7 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
     }
     levels.push_back({0, unbounded, 0, 0});
   }
+  if (auto plan = with_enough(costs, n, levels, effort)) return time.stop(std::move(*plan));
   double columns = 0;
   for (std::size_t k = 0; k < levels.size(); ++k) {
     if (k == 0 && levels[k].write == 0) continue;

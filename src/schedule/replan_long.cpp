@@ -18,7 +18,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double most_cells = 1e6;
 constexpr double most_looks = 1e7;
 constexpr double affordable = 1e8;    // as in gap_costs.cpp
-constexpr double most_columns = 1e7;  // steps times slots of relaxed tables
+constexpr double most_columns = 3e7;  // steps times slots of relaxed tables
 constexpr double most_open = 5e7;
 
 struct State {

@@ -204,8 +204,9 @@ double first_times(const Costs& costs, const ResumePoint& point) {
   return bound + static_cast<double>(others) * costs.step;
 }
 
-// A first pass could have led here, and with the continuation it is a whole schedule: of one step
-// more, the last of which is reversed at once, if nothing of use is live.
+// A first pass could have led here, and with the continuation it is a whole schedule. If nothing of
+// use is live it ended at the highest state, or one step after the end: then the whole is a step
+// longer, and that step is reversed at once.
 double after_first_pass(const Costs& costs, const ResumePoint& point) {
   const SlotPool pool(point.tiers);
   double spent = 0;
@@ -216,11 +217,10 @@ double after_first_pass(const Costs& costs, const ResumePoint& point) {
     spent += tier.write;
     highest = std::max(highest, each.at);
   }
-  Step advances = point.end;
-  Step n = point.end + 1;
+  const bool beyond = point.live == unknown && point.end - highest <= 2;
+  const Step n = beyond ? point.end + 1 : point.end;
+  Step advances = beyond ? point.end : std::max(highest, point.live);
   if (point.live != unknown) {
-    n = point.end;
-    advances = std::max(highest, point.live);
     if (point.live < highest) {  // back to the live state
       double read = 0;
       for (const Stored& each : point.stored) {

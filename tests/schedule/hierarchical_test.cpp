@@ -358,6 +358,29 @@ TEST_CASE("No schedule of any kind is cheaper, for tiers that are ordered", "[sc
   }
 }
 
+TEST_CASE("More slots on disk than are wanted change nothing", "[schedule][property]") {
+  // Up to 64 slots the plan is made with a table for each of them.
+  for (const double cost : {5.0, 20.0}) {
+    for (const Step n : {300, 900}) {
+      const Plan tables = hierarchical(two_tiers(16, 64, cost, cost), n);
+      CAPTURE(cost, n, tables.counts.tiers[1].peak);
+      REQUIRE(tables.counts.tiers[1].peak < 64);
+      for (const Slot disk : {65, 200}) {
+        const Costs costs = two_tiers(16, disk, cost, cost);
+        const Plan plan = hierarchical(costs, n);
+        CHECK(plan.cost == tables.cost);
+        CHECK(plan.ratio() == 1);
+        check_counted(plan, costs);
+      }
+    }
+  }
+  // And if more are wanted than there are, no more are used.
+  const Costs costs = two_tiers(2, 70, 0.1, 0.1);
+  const Plan plan = hierarchical(costs, 2000);
+  CHECK(plan.counts.tiers[1].peak == 70);
+  check_counted(plan, costs);
+}
+
 TEST_CASE("Plans keep their word for any costs, sizes and slots", "[schedule][property]") {
   std::mt19937 random(7);
   const auto whole = [&random](int least, int most) {
