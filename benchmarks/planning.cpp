@@ -5,6 +5,8 @@
 //    exit status 1 if it is.
 // 2. Planning: time, and cost against the lower bound. The yardstick is a plain double loop over
 //    all splits, as many additions as the complete tables need.
+// 3. Continuations of a hierarchical run that stopped half way back and lost its memory: the same,
+//    and what the one with the fewest advances costs instead.
 //
 // Usage: planning [actions, default 100000000]
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -20,8 +23,10 @@
 
 #include "costate/schedule/disk.hpp"
 #include "costate/schedule/hierarchical.hpp"
+#include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/mixed.hpp"
 #include "costate/schedule/multistage.hpp"
+#include "costate/schedule/replan.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "costate/schedule/weighted.hpp"
 
@@ -104,6 +109,32 @@ void report(const char* name, Step n, const char* tiers, const Plan& plan) {
   std::fflush(stdout);
 }
 
+void report_continuation(const Costs& costs, Step n, const char* tiers) {
+  Schedule whole = hierarchical(costs, n).schedule;
+  ResumePoint point{.steps = n, .turned = true, .tiers = rooms(costs)};
+  std::map<Slot, Step> held;
+  const Slot in_memory = whole.tiers().front().slots;
+  for (point.end = n; point.end > n / 2;) {
+    const auto action = whole.next();
+    if (const auto* save = std::get_if<Save>(&*action)) held[save->slot] = save->at;
+    if (const auto* drop = std::get_if<Drop>(&*action)) held.erase(drop->slot);
+    if (const auto* reverse = std::get_if<Reverse>(&*action)) point.end = reverse->step;
+  }
+  for (const auto& [slot, at] : held) {
+    if (slot >= in_memory) {
+      point.stored.push_back({at, slot - in_memory + point.tiers.front().slots});
+    }
+  }
+  const Plan plan = resume_from(costs, point);
+  Interpreter fewest(point);
+  Schedule other = resume_from(point);
+  while (const auto action = other.next()) fewest.apply(*action);
+  std::printf("%-14s %9lld  %-36s %9.3f %9.5f  fewest advances: %.2f times as much\n", "resume",
+              static_cast<long long>(n), tiers, plan.planning_seconds, plan.ratio(),
+              cost_of(fewest.counts(), costs) / plan.cost);
+  std::fflush(stdout);
+}
+
 bool run(std::int64_t most) {
   std::printf("%12s %6s %12s %12s %12s %14s\n", "steps", "slots", "ns revolve", "ns empty",
               "difference", "actions/s");
@@ -128,6 +159,12 @@ bool run(std::int64_t most) {
     report("disk-revolve", n, "4 + unlimited (5)", disk_revolve(costs(4, unbounded, 5), n));
   }
   report("hierarchical", 100'000, "16 + 64 (5)", hierarchical(costs(16, 64, 5), 100'000));
+  for (const double transfer : {5.0, 20.0}) {
+    const std::string tiers = "16 + 1000 (" + std::to_string(static_cast<int>(transfer)) + ")";
+    report("hierarchical", 100'000, tiers.c_str(),
+           hierarchical(costs(16, 1000, transfer), 100'000));
+  }
+  report("hierarchical", 1'000'000, "16 + 1000 (5)", hierarchical(costs(16, 1000, 5), 1'000'000));
   // Periodic disk against the optimum for the same costs.
   for (const Step n : {10'000, 1'000'000}) {
     Plan periodic = periodic_disk(costs(8, unbounded, 5), n);
@@ -161,6 +198,11 @@ bool run(std::int64_t most) {
       two.weights = weights;
       report("weighted", n, ("16 + 16 (50), " + kind).c_str(), weighted(two, n));
     }
+  }
+
+  for (const Step n : {200, 10'000, 100'000, 1'000'000}) {
+    report_continuation(costs(16, 16, 5), n, "16 + 16 (5)");
+    report_continuation(costs(8, 100, 1), n, "8 + 100 (1)");
   }
   return fast;
 }

@@ -17,7 +17,8 @@ namespace costate {
 /// Proven optimal, `ratio() == 1` up to rounding, if the tiers can be ordered so that none is both
 /// slower to write and faster to read than the next, and n^2 times the number of slots is at most
 /// 2e9: 10^4 steps with 16 slots on disk take half a second. Longer runs are planned in time
-/// O(n slots), with a lower bound from a convex relaxation and the ratio that follows from it.
+/// O(n slots), with a lower bound from a convex relaxation and the ratio that follows from it. If
+/// more than 64 slots of the slowest tier are more than are wanted, they count as one.
 /// Beyond 2·10⁷ steps states go to the slower tiers only at whole multiples of a number of steps,
 /// which is short against the distances wanted; then the bound is the general one.
 ///
