@@ -24,6 +24,7 @@ using Kind = Command::Kind;
 
 constexpr Slot few = 64;    // with more slots in memory the disk is left alone as long as possible
 constexpr Slot tried = 16;  // with more the weights matter little
+constexpr Step last_tuning = 4096;   // live states from which on no weights are tried
 constexpr Step most_waiting = 4096;  // steps that are looked ahead for one advance
 
 class OnlineTiered final : public Generator {
@@ -91,8 +92,10 @@ class OnlineTiered final : public Generator {
     std::once_flag costs_once;
     std::optional<GapCosts> costs;
     Guess guess;
-    std::once_flag weights_once;
-    TieredWeights weights;
+    std::once_flag opening_once;
+    std::vector<TieredMove> opening;
+    std::mutex tuning;
+    std::vector<TieredWeights> weights;  // in the order in which they are used
   };
   const Prepared& prepared() {
     std::call_once(prepared_->costs_once, [&] {
@@ -165,19 +168,11 @@ class OnlineTiered final : public Generator {
       begin_set(first_.front().stored());
       first_.clear();
     }
-    // A run of the guessed length needs no tuning.
-    if (tune_ && (pins_.empty() || live_ > guess_)) {
-      std::call_once(prepared_->weights_once,
-                     [&] { prepared_->weights = tuned(*prepared_->costs); });
-      set_.front().use(prepared_->weights);
-      next_ = set_.front().decide(live_);
-      tune_ = false;
-    }
     act();
     const Step from = live_;
     do {
       live_ = std::min(live_ + stride_, next_pin(live_));
-      next_ = set_.front().decide(live_);
+      next_ = decide();
     } while (next_.idle() && live_ - from < most_waiting);
     emit(Kind::advance, from, live_);
   }
@@ -192,8 +187,41 @@ class OnlineTiered final : public Generator {
   void begin_set(const std::vector<Stored>& states) {
     const Prepared& ready = prepared();
     set_.emplace_back(*ready.costs, TieredWeights{}, states, ready.guess);
-    next_ = set_.front().decide(live_);
+    if (tune_ && pins_.empty()) {
+      std::call_once(prepared_->opening_once, [&] { prepared_->opening = opening(*ready.costs); });
+      opening_left_ = prepared_->opening.size();
+    }
+    tuned_until_ = pins_.empty() ? live_ : guess_ + 1;
+    next_ = decide();
     stage_ = Stage::later;
+  }
+
+  // What is best at the live state.
+  TieredMove decide() {
+    TieredSet& set = set_.front();
+    if (opening_left_ > 0) {
+      const std::vector<TieredMove>& moves = prepared_->opening;
+      return moves[moves.size() - opening_left_--];
+    }
+    if (tune_ && live_ >= tuned_until_) {
+      tune(set);
+      tuned_until_ = 2 * live_;
+    }
+    return set.decide(live_);
+  }
+
+  // Every copy asks the same, because all have the same set at the same live state.
+  void tune(TieredSet& set) {
+    if (live_ < last_tuning) {
+      const std::lock_guard<std::mutex> lock(prepared_->tuning);
+      if (prepared_->weights.size() == tunings_) {
+        prepared_->weights.push_back(tuned(set, live_));
+      }
+      weights_ = prepared_->weights[tunings_++];
+    } else if (levels_[1].slots != unbounded) {
+      weights_.apart *= 2;
+    }
+    set.use(weights_);
   }
 
   void go_on_in_memory() {
@@ -210,12 +238,11 @@ class OnlineTiered final : public Generator {
 
   // Does what is best at the live state.
   void act() {
-    TieredSet& set = set_.front();
     for (;;) {
       const TieredMove move = next_;
       obey(move);
       if (!move.only_frees()) return;
-      next_ = set.decide(live_);
+      next_ = decide();
     }
   }
 
@@ -272,8 +299,9 @@ class OnlineTiered final : public Generator {
         } else if (saved) {
           emit(Kind::load, live_, 0, slots.memory);
         } else {
-          const auto highest = std::find_if(states.rbegin(), states.rend(),
-                                            [](const Kept& each) { return each.in_memory(); });
+          const auto highest = std::find_if(
+              states.rbegin(), states.rend(),
+              [&moved](const Kept& each) { return each.in_memory() && each.at != moved.at; });
           emit(Kind::load, highest->at, 0, highest->memory);
           emit(Kind::advance, highest->at, live_);
         }
@@ -291,7 +319,7 @@ class OnlineTiered final : public Generator {
   Slot memory_;
   Step every_;
   Step stride_;  // at how many steps something may be done
-  bool tune_;    // weights are still to be tried out
+  bool tune_;    // weights are tried out
   Step guess_;   // of the number of steps, or unknown
   std::shared_ptr<Prepared> prepared_;
   std::vector<Pin> pins_;  // of the guess
@@ -301,7 +329,11 @@ class OnlineTiered final : public Generator {
   Step first_level_end_ = 0;
   std::vector<OnlineSet> first_;  // of at most one element, as the next
   std::vector<TieredSet> set_;
-  TieredMove next_;  // at the live state
+  TieredMove next_;               // at the live state
+  std::size_t opening_left_ = 0;  // moves
+  Step tuned_until_ = 0;          // live state at which weights are to be tried again
+  std::size_t tunings_ = 0;
+  TieredWeights weights_;
   std::vector<Slot> free_in_memory_;
   std::vector<Slot> free_on_disk_;
   Slot next_disk_slot_;

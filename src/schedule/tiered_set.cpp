@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace costate {
@@ -12,6 +13,7 @@ constexpr std::size_t further = 4;
 // Steps after which moving a state costs what it does when all is in order.
 constexpr double settled = 100;
 constexpr Slot few_slots = 16;
+constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr Slot many = 1'000'000'000'000;
 constexpr std::size_t none = TieredMove::none;
 
@@ -138,7 +140,13 @@ double TieredSet::cost_if(Step n) {
          gap(states_[m - 1], live, sums_[m].a, sums_[m].b);
 }
 
-double TieredSet::score(const Trial& trial, Step live, double best) {
+void TieredSet::go_back(const Mark& mark) {
+  states_ = mark.states;
+  spent_ = mark.spent;
+  sum_from(0);
+}
+
+double TieredSet::score(const Trial& trial, Step live, double best, TriedMove* tried) {
   const Step end = live + 1;
   const std::size_t m = trial.top.size();
   const double made = static_cast<double>(end) + trial.move.cost;
@@ -224,6 +232,8 @@ double TieredSet::score(const Trial& trial, Step live, double best) {
                   first_b - 1);
     }
   }
+  double ratios = 0;
+  int ends = 0;
   for (Step ahead = 2; ahead <= live + 9; ahead += ahead - 1) {
     double least = never;
     for (const End& each : ends_) {
@@ -255,7 +265,11 @@ double TieredSet::score(const Trial& trial, Step live, double best) {
     }
     sum += made + least;
     if (sum >= best) return sum;
+    if (tried == nullptr) continue;
+    ratios += (spent_ + made + least) / costs_.offline(end + ahead) - 1;
+    ++ends;
   }
+  if (tried != nullptr) *tried = {trial.move, (spent_ + now) / offline_ - 1, ratios / ends};
   return sum;
 }
 
@@ -272,7 +286,39 @@ bool TieredSet::must_move(Step live, const Pin* pin, Slot waiting) const {
   return waiting > left;
 }
 
-TieredMove TieredSet::decide(Step live) {
+// The highest state on disk, or 0.
+Step TieredSet::last_on_disk() const noexcept {
+  const auto last = std::find_if(states_.rbegin(), states_.rend(),
+                                 [](const Kept& each) { return each.on_disk(); });
+  return last != states_.rend() ? last->at : 0;
+}
+
+// The live state goes to disk, and what it makes useless in memory is given up before.
+TieredMove TieredSet::regular_write() {
+  TieredMove move;
+  const Step last = last_on_disk();
+  for (std::size_t i = 1; i < states_.size() && states_[i].at <= last; ++i) {
+    if (!states_[i].in_memory()) continue;
+    move.lost = i;
+    return move;
+  }
+  if (sums_.back().b < 1) {
+    move.lost_on_disk = lost_on_disk();
+    return move;
+  }
+  if (states_[0].in_memory()) move.moved = 0;
+  move.to_disk = true;
+  move.cost = costs_.write();
+  return move;
+}
+
+std::vector<TriedMove> TieredSet::options(Step live) {
+  std::vector<TriedMove> all;
+  static_cast<void>(weigh(live, &all));
+  return all;
+}
+
+TieredMove TieredSet::weigh(Step live, std::vector<TriedMove>* all) {
   if (follows_ && live >= guess_.steps) {
     follows_ = false;
     lost_known_ = false;
@@ -297,10 +343,13 @@ TieredMove TieredSet::decide(Step live) {
   const bool room = sums_[m].a > 0;
   const bool room_on_disk = sums_[m].b > 0;
   TieredMove best_move;
-  double best = std::numeric_limits<double>::infinity();
+  double best = infinite;
   Trial trial;
   const auto consider = [&] {
-    const double cost = score(trial, live, best);
+    TriedMove tried;
+    const double cost =
+        score(trial, live, all != nullptr ? infinite : best, all != nullptr ? &tried : nullptr);
+    if (all != nullptr) all->push_back(tried);
     if (cost < best) {
       best = cost;
       best_move = trial.move;
@@ -419,11 +468,23 @@ TieredMove TieredSet::decide(Step live) {
     keep_live({}, room, false);
     return best_move;
   }
+  const Step last = last_on_disk();
+  const bool far_enough = live - last >= weights_.apart;
+  if (weights_.regular && states_[0].on_disk()) {
+    if (far_enough && (room_on_disk || lost_on_disk() != 0)) return regular_write();
+    try_move({});
+    keep_live({}, room, false);
+    return best_move;
+  }
   try_move({});
-  keep_live({}, room, true);
+  keep_live({}, room, far_enough);
 
   std::size_t lowest = first;
-  while (lowest < m && !states_[lowest].in_memory()) ++lowest;
+  while (lowest < m &&
+         (!states_[lowest].in_memory() || (lowest > 0 && !states_[lowest].on_disk() &&
+                                           states_[lowest].at - last < weights_.apart))) {
+    ++lowest;
+  }
   if (lowest == m) return best_move;
   TieredMove move;
   move.moved = lowest;

@@ -26,6 +26,8 @@ struct TieredWeights {
   double most = 1.08;  ///< ratio to the offline optimum that the cost, if the run ends at the next
                        ///< step, may have without a penalty
   double move = 8;     ///< what it costs at most, in steps, to have the live state outlast a move
+  Step apart = 0;      ///< how far a state on disk is from the one below it there, at least
+  bool regular = false;  ///< each live state that is just so far from it is written, no other one
 };
 
 /// A guess of the number of steps. As long as it may be right the states of its best plan are kept
@@ -52,12 +54,20 @@ struct TieredMove {
   double cost = 0;  ///< in steps
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   /// Whether nothing is done.
-  [[nodiscard]] bool idle() const noexcept {
-    return moved == none && lost_on_disk == 0 && !to_memory && !to_disk;
-  }
+  [[nodiscard]] bool idle() const noexcept { return !only_frees() && !keeps(); }
   [[nodiscard]] bool only_frees() const noexcept {
-    return lost_on_disk != 0 && moved == none && !to_memory && !to_disk;
+    return (lost != 0 || lost_on_disk != 0) && !keeps();
   }
+
+ private:
+  [[nodiscard]] bool keeps() const noexcept { return moved != none || to_memory || to_disk; }
+};
+
+/// What a move comes to: ratios of the cost to the offline optimum, less 1.
+struct TriedMove {
+  TieredMove move;
+  double now = 0;    ///< if the run ends with the next step
+  double later = 0;  ///< mean over some later ends, the rest of the run then being at its best
 };
 
 /// The states kept by online_tiered.hpp and the decision what to do at each live state.
@@ -69,7 +79,10 @@ class TieredSet {
 
   /// What is best at the live state, if the run goes on. To be asked again after a move that only
   /// frees a slot (`only_frees`).
-  [[nodiscard]] TieredMove decide(Step live);
+  [[nodiscard]] TieredMove decide(Step live) { return weigh(live, nullptr); }
+  /// All the moves that come into question. There are none after freeing what `decide` would free
+  /// first.
+  [[nodiscard]] std::vector<TriedMove> options(Step live);
   /// Does it. What is saved is saved in these slots: of the live state, and of the one moved.
   struct Slots {
     Slot memory = unknown;
@@ -77,6 +90,14 @@ class TieredSet {
     Slot moved = unknown;
   };
   void apply(const TieredMove& move, Step live, Slots slots);
+  /// A set that can be gone back to.
+  struct Mark {
+    std::vector<Kept> states;
+    double spent = 0;
+  };
+  [[nodiscard]] Mark mark() const { return {states_, spent_}; }
+  void go_back(const Mark& mark);
+
   /// From now on.
   void use(const TieredWeights& weights) noexcept { weights_ = weights; }
 
@@ -101,6 +122,8 @@ class TieredSet {
     Slot a;
     Slot b;
   };
+  // What is best, or all that was tried.
+  [[nodiscard]] TieredMove weigh(Step live, std::vector<TriedMove>* all);
   [[nodiscard]] double gap(const Kept& start, Step end, Slot a, Slot b);
   void sum_from(std::size_t first);
   // Of the plan for the guess, if it is followed.
@@ -110,7 +133,10 @@ class TieredSet {
   [[nodiscard]] std::size_t lost_on_disk();
   [[nodiscard]] std::array<std::size_t, 3> least_lost(Step live, std::size_t first);
   // What a trial comes to, or anything above `best` if it is more.
-  [[nodiscard]] double score(const Trial& trial, Step live, double best);
+  [[nodiscard]] double score(const Trial& trial, Step live, double best, TriedMove* tried);
+  [[nodiscard]] Step last_on_disk() const noexcept;
+  // If there is room on disk or can be had.
+  [[nodiscard]] TieredMove regular_write();
 
   GapCosts costs_;
   TieredWeights weights_;

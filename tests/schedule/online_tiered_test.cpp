@@ -278,15 +278,22 @@ TEST_CASE("Online with memory and disk is as near to the offline optimum as stat
 #else
   constexpr Step stride = 31;
 #endif
-  // Asked for are 1.10 and 1.03; two cases have a mean of up to 1.04 over all n. That no method can
-  // have 1.13 and 1.15 with two slots in memory and transfers of 1 and 5 steps is shown below.
-  for (const Case c :
-       {Case{2, 4, 0.3, 1.10, 1.03}, Case{2, 16, 1, 1.18, 1.06}, Case{2, 16, 5, 1.20, 1.06},
-        Case{3, 16, 5, 1.10, 1.04}, Case{4, 4, 1, 1.10, 1.03}, Case{4, 16, 0.3, 1.10, 1.03},
-        Case{4, 16, 5, 1.10, 1.04}, Case{4, 16, 10, 1.10, 1.03},
-        Case{4, unbounded, 0.3, 1.10, 1.03}, Case{4, unbounded, 5, 1.10, 1.03},
-        Case{8, 4, 10, 1.10, 1.03}, Case{8, 16, 1, 1.10, 1.03}, Case{8, unbounded, 1, 1.10, 1.03},
-        Case{20, 16, 2, 1.10, 1.03}, Case{4, 64, 1, 1.10, 1.04}, Case{8, 64, 0.3, 1.10, 1.03}}) {
+  // Asked for are 1.10 and 1.03. That no method can have 1.13 and 1.15 with two slots in memory and
+  // transfers of 1 and 5 steps is shown below.
+  for (const Case c : {
+#ifdef COSTATE_SOAK
+           Case{2, 4, 0.3, 1.10, 1.03},       Case{2, 16, 5, 1.17, 1.04},
+           Case{2, 64, 1, 1.14, 1.03},        Case{2, unbounded, 5, 1.17, 1.03},
+           Case{3, 4, 1, 1.10, 1.03},         Case{3, 64, 5, 1.10, 1.04},
+           Case{3, unbounded, 1, 1.10, 1.03}, Case{4, 4, 1, 1.10, 1.03},
+           Case{4, 16, 10, 1.10, 1.03},       Case{4, 64, 1, 1.10, 1.03},
+           Case{4, unbounded, 5, 1.10, 1.03}, Case{8, 4, 10, 1.10, 1.03},
+           Case{8, 64, 0.3, 1.10, 1.03},      Case{8, unbounded, 1, 1.10, 1.03},
+#endif
+           Case{2, 16, 1, 1.14, 1.03},        Case{2, unbounded, 10, 1.14, 1.04},
+           Case{3, 16, 1, 1.10, 1.03},        Case{3, 16, 10, 1.10, 1.04},
+           Case{4, 16, 5, 1.10, 1.03},        Case{4, unbounded, 0.3, 1.10, 1.03},
+           Case{8, 16, 1, 1.10, 1.03},        Case{20, 16, 2, 1.10, 1.03}}) {
     constexpr Step longest = 3000;
     const std::vector<double> least = offline(c.memory, c.disk, c.cost, longest);
     const Costs costs = memory_and_disk(c.memory, c.disk, c.cost);

@@ -16,8 +16,12 @@
 /// Which one is decided by what the run would cost in all if it ended with the next step, or 2, 3,
 /// 5, 9, … steps later up to twice the present length, the rest of it then being planned as if its
 /// length were known; the next step counts several times, and beyond a certain ratio to the offline
-/// optimum a hundred times. These weights are the best of some that are tried on the first few
-/// hundred steps, once, when the memory is full. With more than 64 slots in memory the disk is left
+/// optimum a hundred times. With up to 16 slots in memory the states up to the 100th are decided by
+/// a beam search over what can be done at each of them, for the least worst and mean ratio to the
+/// optimum, when the memory is full. At the 100th state, and whenever the run has become twice as
+/// long, some rules are tried on the steps to come, and the best is taken: weights as above, how
+/// far apart states on disk have to be at least, or, with two slots in memory, to write each live
+/// state that is so far from the last one there. With more than 64 slots in memory the disk is left
 /// alone as long as `online` in memory alone has at most two repetitions, and later something is
 /// done at every (slots / 64)th state only.
 ///
@@ -29,7 +33,8 @@
 /// what `hierarchical` does. One that ends before may cost more than without a guess; nothing that
 /// is exact at the guess can avoid that (docs/online.md).
 ///
-/// O(slots) time a step, some 65 µs with 8 slots in memory.
+/// O(slots) time a step, some 65 µs with 8 slots in memory, besides what is tried: some tenths of a
+/// second each time.
 
 namespace costate {
 
