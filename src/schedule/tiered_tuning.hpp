@@ -17,8 +17,8 @@ inline constexpr Step opening_end = 100;
 /// second at most.
 [[nodiscard]] std::vector<TieredMove> opening(const GapCosts& costs);
 
-/// The weights that are best from the live state on until the run is three times as long, among some
-/// that are tried. A pure function that takes some tenths of a second at most.
+/// The weights that are best from the live state on until the run is three times as long, among
+/// some that are tried. A pure function that takes some tenths of a second at most.
 /// @param set  as it is before the decision at the live state
 [[nodiscard]] TieredWeights tuned(const TieredSet& set, Step live);
 
