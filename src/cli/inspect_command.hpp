@@ -15,7 +15,7 @@ struct InspectCommand {
 };
 
 /// Carries it out, printing to `out`. Returns the exit status: 0, or 1 if something is damaged.
-/// @throws InvalidArgument if there is nothing to look at
+/// @throws InvalidArgument if there is nothing to look at, or the costs are not valid
 int run_inspect(const InspectCommand& command, std::FILE* out);
 
 }  // namespace costate::cli

@@ -66,9 +66,9 @@ void add_inspect(CLI::App& command, costate::cli::InspectCommand& options) {
   command.add_option("path", options.path, "run directory, or file of checkpoints")->required();
   command.add_flag("--json", options.json, "print one JSON object");
   command.add_flag("--verify", options.verify, "read everything and compare the checksums");
-  command.add_option("--disk-write", options.disk_write, "what a resume reckons with (1)")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--disk-read", options.disk_read, "likewise")->check(CLI::NonNegativeNumber);
+  command.add_option("--disk-write", options.disk_write,
+                     "cost of a write to disk for a resume, in steps (1)");
+  command.add_option("--disk-read", options.disk_read, "cost of a read, likewise (1)");
   command.footer("Takes no lock and writes nothing. Exit status 1 if something is damaged.");
 }
 #endif

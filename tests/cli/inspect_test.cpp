@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t size = 700;
 
-RunResult run_until(const std::string& directory, int asked) {
+RunResult run_until(const std::string& directory, int asked, TransferCosts disk = {}) {
   W1 model(size);
   const RunSpec store = run_directory({.directory = directory,
                                        .capacity = 36_KiB + 9 * 8256 + 2 * 8192,
@@ -31,6 +31,7 @@ RunResult run_until(const std::string& directory, int asked) {
               .identity = "a \"test\"",
               .memory = memory_for(3, 8 * size) + store->memory_bytes(8 * size, 6) + 8 + 8 * size +
                         model.progress_bytes(),
+              .disk_costs = disk,
               .safety_every = 1e9,
               .stop_when = [&asked] { return --asked < 0; }});
 }
@@ -43,21 +44,25 @@ bool shows(const Ran& ran, const std::string& part) {
 
 TEST_CASE("inspect tells what a resume then does", "[cli][inspect][property]") {
   // Stopped early and late, so in both sweeps; the prediction is compared with what happens.
+  const double cost = GENERATE(0.0, 1.0, 8.0);
+  const std::string costs = cost == 1 ? ""
+                                      : "--disk-write " + std::to_string(cost) + " --disk-read " +
+                                            std::to_string(cost) + " ";
   for (const int asked : {40, 60, 150, 250, 320, 400}) {
-    CAPTURE(asked);
+    CAPTURE(asked, cost);
     const TempFolder folder;
-    REQUIRE_FALSE(run_until(folder.path(), asked).finished);
-    const Ran people = costate_command("inspect --verify " + folder.path());
+    REQUIRE_FALSE(run_until(folder.path(), asked, {cost, cost}).finished);
+    const Ran people = costate_command("inspect --verify " + costs + folder.path());
     CHECK(people.status == 0);
     CHECK(shows(people, folder.path() + ": run\n"));
     CHECK(shows(people, "a \"test\""));
-    const Ran programs = costate_command("inspect --json --verify " + folder.path());
+    const Ran programs = costate_command("inspect --json --verify " + costs + folder.path());
     CHECK(programs.status == 0);
     CHECK(json_value(programs.output, "kind") == "\"run\"");
     CHECK(json_value(programs.output, "at_work") == "null");
     const std::string resume = programs.output.substr(programs.output.find("\"resume\""));
 
-    const RunResult result = run_until(folder.path(), 1'000'000);
+    const RunResult result = run_until(folder.path(), 1'000'000, {cost, cost});
     REQUIRE(result.finished);
     CHECK(json_value(resume, "step") == std::to_string(result.resumed_step));
     CHECK(json_value(resume, "steps") == "200");
@@ -73,6 +78,15 @@ TEST_CASE("inspect tells what a resume then does", "[cli][inspect][property]") {
     CHECK(after.status == 0);
     CHECK(shows(after, "finished run"));
     CHECK(shows(after, "returns the result at once"));
+  }
+}
+
+TEST_CASE("inspect refuses costs that mean nothing", "[cli][inspect][unit]") {
+  for (const std::string cost : {"nan", "inf", "-1"}) {
+    const Ran ran = costate_command("inspect --disk-read=" + cost + " .");
+    CHECK(ran.status == 2);
+    CHECK(shows(ran, "a read from tier disk costs " + cost));
+    CHECK(shows(ran, "a cost must be finite and not negative"));
   }
 }
 
