@@ -162,7 +162,7 @@ TEST_CASE("Hardly any continuation of any kind is cheaper, and in one tier none"
     CHECK(plan.cost >= least);
     CHECK(plan.lower_bound <= least);
     if (tiers == 1) CHECK(plan.cost == least);
-    // What is stated: 14 % at most, and only once in a thousand cases.
+    // What is stated (replan.hpp).
     CHECK(plan.cost <= 1.15 * least);
     if (plan.cost == least) ++cheapest;
   }
