@@ -106,6 +106,7 @@ void DiskTier::stop() noexcept {
 
 std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes) {
   check(slot);
+  if (!threads_.empty()) computed_ = Clock::now() - saved_;
   // Before the lock: the record releases rows.
   if (no_row_free() && need_ != nullptr) need_();
   Lock lock(lock_);
@@ -138,22 +139,27 @@ std::span<std::byte> DiskTier::begin_write(Slot slot, Step at, std::size_t bytes
 // While the threads have other work the checksum is computed here, of what is in the cache; if they
 // have none they get what is there already.
 void DiskTier::fill(std::span<std::byte> place, std::span<const std::byte> state) {
+  if (threads_.empty()) {
+    std::memcpy(place.data(), state.data(), state.size());
+    return;
+  }
+  if (better_written_at_once(state.size())) {
+    write_from(state);
+    return;
+  }
   const bool hash = [&] {
     const Lock lock(lock_);
     return packers_.empty() && std::ranges::any_of(buffers_, [&](const Buffer& buffer) {
              return &buffer != lent_ && buffer.waits();
            });
   }();
-  const bool at_once = !hash && !threads_.empty() && packers_.empty();
+  const bool at_once = !hash && packers_.empty();
+  const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i * piece_bytes < state.size(); ++i) {
     const std::size_t at = i * piece_bytes;
     const auto piece = state.subspan(at, std::min(piece_bytes, state.size() - at));
     if (hash) lent_->hashes[i] = hash_bytes(piece);
-    if (threads_.empty()) {
-      std::memcpy(place.data() + at, piece.data(), piece.size());
-    } else {
-      copy_past_cache(piece, place.data() + at);
-    }
+    copy_past_cache(piece, place.data() + at);
     const std::size_t there = i + 1;
     if (at_once && there % pieces_at_once == 0 && there * piece_bytes < state.size()) {
       const Lock lock(lock_);
@@ -161,7 +167,40 @@ void DiskTier::fill(std::span<std::byte> place, std::span<const std::byte> state
       asked_.notify_one();
     }
   }
+  copying_.add(Clock::now() - start, state.size());
   if (hash) lent_->hashed = true;
+}
+
+// A state that is copied to be written behind costs the caller the copy, while the writing of the
+// last one takes memory's time from it. That pays if what is computed between two saves hides a
+// good part of the writing, or if writing is much slower than copying and the buffers get over a
+// burst.
+bool DiskTier::better_written_at_once(std::size_t bytes) const noexcept {
+  if (!packers_.empty() || bytes <= piece_bytes) return false;
+  const double write = writing_.value();
+  return write > 0 && write < 4 * copying_.value() &&
+         std::chrono::duration<double>(computed_).count() < write * static_cast<double>(bytes) / 4;
+}
+
+void DiskTier::write_from(std::span<const std::byte> state) {
+  Lock lock(lock_);
+  Buffer& buffer = *lent_;
+  // It is only read from.
+  buffer.bytes = const_cast<std::byte*>(state.data());
+  buffer.elsewhere = true;
+  buffer.hashed = true;
+  buffer.ready = buffer.pieces;
+  hashing_ = &buffer;
+  to_hash_ = 0;
+  ++waits_;
+  asked_.notify_one();
+  while (buffer.next < buffer.pieces) work(buffer, lock, nullptr);
+  while (to_hash_ < buffer.pieces) hash_some(lock);
+  await(lock, [&] { return hashers_ == 0; });
+  hashing_ = nullptr;
+  ++waits_;
+  buffer.bytes = buffer.pool.data();
+  settle();
 }
 
 void DiskTier::label(double time) {
@@ -177,17 +216,22 @@ void DiskTier::commit(Slot slot) {
   }
   Buffer& buffer = *lent_;
   lent_ = nullptr;
-  buffer.open = false;
   buffer.ready = buffer.pieces;
   entry(slot) = {buffer.at + 1, buffer.row, buffer.size, {}};
   use_.held += slot_bytes_;
   use_.peak = std::max(use_.peak, use_.held);
   ++use_.writes;
-  asked_.notify_one();
-  if (threads_.empty()) {
+  buffer.open = false;
+  if (buffer.elsewhere) {
+    finish(buffer, lock, nullptr);
+    settle();
+  } else if (threads_.empty()) {
     while (buffer.waits()) work(buffer, lock, own_packer());
     settle();
+  } else {
+    asked_.notify_one();
   }
+  if (!threads_.empty()) saved_ = Clock::now();
 }
 
 std::span<const std::byte> DiskTier::read(Slot slot, Step at) {
@@ -555,6 +599,7 @@ void DiskTier::ask(Buffer& buffer, Buffer::State what) {
   buffer.ready = buffer.open ? 0 : buffer.pieces;
   buffer.next = 0;
   buffer.failed = false;
+  buffer.elsewhere = false;
 }
 
 // What the caller waits for, or else the oldest request that no thread is at.
@@ -583,6 +628,7 @@ void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   const Stored stored = entry(buffer.slot).stored;
   const std::span<std::byte> all(buffer.bytes, buffer.size);
   Stored packed;
+  Clock::duration took{};
   std::exception_ptr error;
   ++buffer.busy;
   lock.unlock();
@@ -601,13 +647,20 @@ void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
       for (std::size_t i = first; i < last && !buffer.hashed; ++i) {
         buffer.hashes[i] = hash_bytes(part(i, i + 1));
       }
-      if (write) store_->write(buffer.row, at, offset, part(first, last));
+      if (write) {
+        const Clock::time_point start = Clock::now();
+        store_->write(buffer.row, at, offset, part(first, last));
+        took = Clock::now() - start;
+      }
     }
   } catch (...) {
     error = std::current_exception();
   }
   lock.lock();
   --buffer.busy;
+  if (took != Clock::duration::zero()) {
+    writing_.add(took, std::min((last - first) * piece_bytes, buffer.size - first * piece_bytes));
+  }
   if (error != nullptr) {
     failed(buffer, error);
     buffer.failed = true;
@@ -616,6 +669,23 @@ void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   if (buffer.next == buffer.pieces && buffer.busy == 0 && !buffer.open) {
     finish(buffer, lock, packer != nullptr ? &packed : nullptr);
   }
+}
+
+// A few pieces of what the caller writes itself, with the lock open.
+void DiskTier::hash_some(Lock& lock) {
+  Buffer& buffer = *hashing_;
+  const std::size_t first = to_hash_;
+  const std::size_t last = std::min(buffer.pieces, first + pieces_at_once);
+  to_hash_ = last;
+  ++hashers_;
+  lock.unlock();
+  const std::span<const std::byte> all(buffer.bytes, buffer.size);
+  for (std::size_t i = first; i < last; ++i) {
+    const std::size_t at = i * piece_bytes;
+    buffer.hashes[i] = hash_bytes(all.subspan(at, std::min(piece_bytes, all.size() - at)));
+  }
+  lock.lock();
+  if (--hashers_ == 0) done_.notify_all();
 }
 
 // One error of a buffer is enough, and of several buffers the first: it is why the others fail.
@@ -667,15 +737,15 @@ void DiskTier::finish(Buffer& buffer, Lock& lock, const Stored* packed) {
     if (error != nullptr) failed(buffer, error);
   }
   const bool whole = !buffer.failed && error == nullptr;
-  buffer.state = whole ? Buffer::State::holding : Buffer::State::free;
+  buffer.state = whole && !buffer.elsewhere ? Buffer::State::holding : Buffer::State::free;
   if (!whole) buffer.wanted = false;
   ++finished_;
   done_.notify_all();
 }
 
-// A caller for whom a thread has just read waits again at once if the file is in the page cache and
-// the model is quick. A thread that has gone on with something else then comes too late to help, so
-// it sees first whether that happens.
+// A caller for whom a thread has just read or hashed comes again at once if the file is in the page
+// cache and the model is quick. A thread that has gone on with something else then comes too late
+// to help, so it sees first whether that happens.
 void DiskTier::linger(Lock& lock) {
   constexpr std::chrono::microseconds moment(5);
   const std::uint64_t seen = waits_;
@@ -689,7 +759,12 @@ void DiskTier::linger(Lock& lock) {
 void DiskTier::serve(Packer* packer) {
   Lock lock(lock_);
   for (;;) {
-    if (Buffer* const next = next_work()) {
+    if (hashing_ != nullptr && to_hash_ < hashing_->pieces) {
+      hash_some(lock);
+      if (hashing_ != nullptr && to_hash_ == hashing_->pieces && next_work() == nullptr) {
+        linger(lock);
+      }
+    } else if (Buffer* const next = next_work()) {
       const bool awaited = next == awaited_;
       work(*next, lock, packer);
       // Pieces that others are at are all that is left.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -30,8 +32,10 @@ namespace costate::detail {
 ///
 /// Rows are moved in pieces. Threads with nothing else to do begin to write what is still being
 /// filled. A sweep that waits for a checkpoint reads pieces of it, too, and if it says where the
-/// state is to go, then straight to there. It never writes beside a thread: a file has one writer
-/// at a time.
+/// state is to go, then straight to there. A file has one writer at a time, so a sweep does not
+/// write beside a thread. But one that saves state after state, without computing anything between,
+/// has to wait for the writes anyhow: where the file takes bytes about as fast as memory does, it
+/// writes them itself from where they are, and a thread computes the checksums meanwhile.
 ///
 /// An error of a thread surfaces in the next call.
 class DiskTier final : public Tier {
@@ -114,7 +118,8 @@ class DiskTier final : public Tier {
     std::size_t next = 0;    // the first one that nobody has begun with
     bool open = false;       // it is still being filled
     int busy = 0;            // threads that are at work on it
-    bool hashed = false;     // all hashes are known already
+    bool hashed = false;     // all hashes are known already, or not computed by who moves the piece
+    bool elsewhere = false;  // it is written from the caller's memory, and will hold nothing
     bool failed = false;
     std::vector<std::uint64_t> hashes;
 
@@ -127,6 +132,20 @@ class DiskTier final : public Tier {
     }
   };
   using Lock = std::unique_lock<std::mutex>;
+  using Clock = std::chrono::steady_clock;
+  // Seconds that a byte takes, as measured of late.
+  class Rate {
+   public:
+    void add(Clock::duration time, std::size_t bytes) noexcept {
+      const double now = std::chrono::duration<double>(time).count() / static_cast<double>(bytes);
+      const double weight = std::min(static_cast<double>(bytes) / (64 << 20), 0.5);
+      each_ = each_ == 0 ? now : each_ + (now - each_) * weight;
+    }
+    [[nodiscard]] double value() const noexcept { return each_; }
+
+   private:
+    double each_ = 0;
+  };
 
   [[nodiscard]] Entry& entry(Slot slot) const noexcept {
     return reinterpret_cast<Entry*>(entries_.data())[slot];
@@ -150,6 +169,9 @@ class DiskTier final : public Tier {
   template <class Done>
   void await(Lock& lock, const Done& done);
   void linger(Lock& lock);
+  [[nodiscard]] bool better_written_at_once(std::size_t bytes) const noexcept;
+  void write_from(std::span<const std::byte> state);
+  void hash_some(Lock& lock);
   void serve(Packer* packer);
   void settle();
   void free_row(Slot row) noexcept;
@@ -185,6 +207,13 @@ class DiskTier final : public Tier {
   Buffer* awaited_ = nullptr;             // what the caller waits for, and reads, too
   std::atomic<std::uint64_t> waits_ = 0;  // begun and over: odd while the caller waits
   Buffer* lent_ = nullptr;                // what the caller looks at
+  Buffer* hashing_ = nullptr;             // what the caller writes itself, for threads to hash
+  std::size_t to_hash_ = 0;               // the first piece of it that nobody hashes yet
+  int hashers_ = 0;                       // that are at it
+  Rate writing_;                          // pieces to the file
+  Rate copying_;                          // states to a buffer
+  Clock::time_point saved_{};             // when the caller had last saved something
+  Clock::duration computed_{};            // from then until it came to save again
   std::uint64_t tickets_ = 0;
 
   std::mutex lock_;                // of everything above that a thread touches

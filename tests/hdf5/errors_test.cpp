@@ -2,6 +2,7 @@
 // any more has none, and a tier that goes finishes what it has begun.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -33,6 +34,7 @@ class Gate final : public test::PassingFiles {
   std::atomic<bool> callers_wait = false;
   std::atomic<bool> callers_fail = false;
   std::atomic<bool> threads_fail = false;
+  std::atomic<int> callers_wrote = 0;  ///< whole pieces
 
   void close() { set(true); }
   void open() { set(false); }
@@ -52,6 +54,9 @@ class Gate final : public test::PassingFiles {
       --waiting_;
     }
     if (fails) throw StorageError("cannot move '" + path + "'", path);
+  }
+  void wrote() {
+    if (std::this_thread::get_id() == caller_) ++callers_wrote;
   }
 
   std::unique_ptr<File> open(const std::string& path, Mode mode) override;
@@ -79,6 +84,7 @@ class GatedFile final : public test::PassingFile {
   }
   void write(std::span<const std::byte> in, Bytes offset) override {
     gate_.pass(path());
+    if (in.size() >= 512_KiB) gate_.wrote();
     PassingFile::write(in, offset);
   }
 
@@ -239,4 +245,49 @@ TEST_CASE("A tier that goes finishes what its threads have begun, or keeps what 
   const std::vector<Step> before = {10, 11, 12, 13};
   const std::vector<Step> all = {10, 11, 12, 13, 14};
   CHECK(whole == (fails ? before : all));
+}
+
+TEST_CASE("Who saves state after state writes them without a copy, and sees what goes wrong there",
+          "[hdf5][fault]") {
+  const TempFolder folder;
+  Gate files;
+  auto tier = tier_on(files, folder.path(), true);
+  std::vector<std::vector<std::byte>> states;
+  for (Step at = 0; at < 7; ++at) states.push_back(state_at(at));
+  std::array<Step, filled> held{};
+  for (Slot slot = 0; slot < filled; ++slot) held[static_cast<std::size_t>(slot)] = 10 + slot;
+  // Whether a state is written so depends on the clock, on the time since the last save. Here is
+  // nothing between two saves.
+  Step next = 100;
+  const auto save_until = [&](const auto& done) {
+    for (const Step end = next + 500; next < end && !done(); ++next) {
+      const auto slot = static_cast<Slot>(next % filled);
+      Step& at = held[static_cast<std::size_t>(slot)];
+      if (at >= 0) tier->drop(slot);
+      at = -1;
+      tier->fill(tier->begin_write(slot, next, size), states[static_cast<std::size_t>(next % 7)]);
+      tier->commit(slot);
+      at = next;
+    }
+  };
+  save_until([&] { return files.callers_wrote >= 20; });
+  CHECK(files.callers_wrote >= 20);
+
+  files.callers_fail = true;
+  CHECK_THROWS_AS(save_until([] { return false; }), StorageError);
+  files.callers_fail = false;
+  CHECK(std::ranges::count(held, -1) == 1);
+  save_until([&, first = next] { return next == first + filled; });
+  tier->flush();
+  for (Slot slot = 0; slot < filled; ++slot) {
+    const Step at = held[static_cast<std::size_t>(slot)];
+    CAPTURE(slot, at);
+    std::vector<std::byte> state(size);
+    tier->read_into(slot, at, state);
+    CHECK(state == states[static_cast<std::size_t>(at % 7)]);
+  }
+  tier.reset();
+  const Inspection found = inspect(folder.files().at(0), {.verify = true});
+  CHECK(found.damage.empty());
+  CHECK(found.states.size() == filled);
 }
