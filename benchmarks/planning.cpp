@@ -204,6 +204,17 @@ bool run(std::int64_t most) {
     report_continuation(costs(16, 16, 5), n, "16 + 16 (5)");
     report_continuation(costs(8, 100, 1), n, "8 + 100 (1)");
   }
+  // Too long to be counted: the time alone, with states on disk at ten places.
+  for (const Step n : {100'000'000, 1'000'000'000}) {
+    for (const Slot disk : {16, 1000}) {
+      ResumePoint point{.steps = n, .end = n, .turned = true, .tiers = rooms(costs(8, disk, 5))};
+      for (Step i = 0; i < 10; ++i) point.stored.push_back({i * (n / 10), 8 + i});
+      const Stopwatch watch;
+      const Schedule rest = continuation(costs(8, disk, 5), point);
+      std::printf("%-14s %9lld  8 + %-32lld %9.3f\n", "resume", static_cast<long long>(n),
+                  static_cast<long long>(disk), watch.seconds());
+    }
+  }
   return fast;
 }
 

@@ -147,7 +147,7 @@ std::optional<Step> advances(const Inspection& found, const InspectedRecord& rec
     point.stored.insert(point.stored.begin(), {0, slot});
   }
   try {
-    if (point.end > most_resumed) return resume_advances(point);
+    if (point.end > most_resumed) return std::nullopt;  // it is not counted
     Costs costs;
     costs.tiers = {{.name = "memory", .slots = found.memory_slots},
                    {.name = "disk", .slots = found.slots, .write = disk.write, .read = disk.read}};

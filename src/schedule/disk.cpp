@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,35 +31,22 @@ class PeriodicRule final : public TierRule {
         period_(period),
         end_game_(std::max({tables_.longest(), period, alone})) {}
 
-  /// Up to here no checkpoint is set for the sake of the period.
-  [[nodiscard]] Step end_game() const noexcept { return end_game_; }
-
   [[nodiscard]] bool keeps(std::size_t k, Step l, Slot s) const override {
-    return l > end_game() || (l <= tables_.longest() && tables_.keeps(k, l, s));
+    return l > end_game_ || (l <= tables_.longest() && tables_.keeps(k, l, s));
   }
   [[nodiscard]] Step split(std::size_t k, Step l, Slot s) const override {
-    if (l > end_game()) return period_;
+    if (l > end_game_) return period_;
     return l > tables_.longest() ? 0 : tables_.split(k, l, s);
+  }
+  [[nodiscard]] Step repeats(std::size_t /*k*/, Step l) const override {
+    return std::max<Step>(1, (l - end_game_ + period_ - 1) / period_);
   }
 
  private:
   TierTables tables_;
   Step period_;
-  Step end_game_;
+  Step end_game_;  // up to here no checkpoint is set for the sake of the period
 };
-
-// The runs of one part, and those of another one that occurs so many times, once more; if both are
-// listed.
-std::vector<RunCount> together(const std::vector<RunCount>& one, const std::vector<RunCount>& other,
-                               Step times) {
-  if (one.empty() || other.empty()) return {};
-  std::map<Step, Step> sum;
-  for (const RunCount& each : one) sum[each.runs] += each.steps;
-  for (const RunCount& each : other) sum[each.runs + 1] += times * each.steps;
-  std::vector<RunCount> all;
-  for (const auto& [runs, steps] : sum) all.push_back({runs, steps});
-  return all;
-}
 
 }  // namespace
 
@@ -123,29 +109,7 @@ Plan periodic_disk(const Costs& costs, Step n) {
   const double repeats = std::min(1 + cost(period) / costs.step, static_cast<double>(most));
   const Step alone = beta(slots, static_cast<Step>(repeats));
   const auto rule = std::make_shared<PeriodicRule>(std::move(tables), period, alone);
-  const Step ahead = std::max<Step>(0, n - rule->end_game());
-  const Step stretches = (ahead + period - 1) / period;
-
-  Counts counts = tiered_counts(*rule, n - stretches * period, room);
-  counts.steps = n;
-  counts.records = n;
-  if (stretches > 0) {
-    const Counts each = tiered_counts_kept(*rule, period, room);
-    const auto add = [stretches](Step& sum, Step once) {
-      sum = saturating_add(sum, saturating_multiply(stretches, once));
-    };
-    add(counts.advances, saturating_add(period, each.advances));
-    counts.max_runs = std::max(counts.max_runs, each.max_runs + 1);
-    counts.runs = together(counts.runs, each.runs, stretches);
-    for (std::size_t i = 0; i < room.size(); ++i) {
-      const Step own = i + 1 == room.size() ? 1 : 0;  // the transfers of the stretch itself
-      TierCounts& tier = counts.tiers[i];
-      add(tier.writes, each.tiers[i].writes + own);
-      add(tier.reads, each.tiers[i].reads + own);
-      tier.peak = std::max(tier.peak + own * stretches, each.tiers[i].peak + own * (stretches - 1));
-      tier.slots = tier.peak;
-    }
-  }
+  Counts counts = tiered_counts(*rule, n, room);
   if (counts.tiers.back().peak > room.back().slots) {
     throw InvalidArgument("periodic-disk needs " + std::to_string(counts.tiers.back().peak) +
                           " slots in tier " + room.back().name + "; there are " +

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "costate/schedule/binomial.hpp"
-#include "tier_bounds.hpp"
 
 namespace costate {
 namespace {
@@ -24,18 +23,20 @@ GapCosts::GapCosts(std::vector<TierLevel> levels)
   near_ = std::make_shared<NearTables>(levels_, 1.0);
 }
 
-double GapCosts::on_disk(Step l, Slot s) {
-  if (l > tables_->longest() && l <= longest_) grow(std::min(longest_, 2 * l));
-  const Step known = tables_->longest();
-  if (l <= known) return tables_->kept(1, l, s);
-  const double last = tables_->kept(1, known, s);
-  powers_.resize(std::max(powers_.size(), static_cast<std::size_t>(s) + 1), 0);
-  double& power = powers_[static_cast<std::size_t>(s)];
-  if (power == 0) {
-    power = std::log2(last / tables_->kept(1, known / 2, s)) /
-            std::log2(static_cast<double>(known) / static_cast<double>(known / 2));
+void GapCosts::grow(Step longest) {
+  if (longest <= longest_) {
+    tables_ = std::make_shared<TierTables>(levels_, 1.0, longest);
+    return;
   }
-  return last * std::pow(static_cast<double>(l) / static_cast<double>(known), power);
+  covered_ = saturating_multiply(longest, 16);
+  bounds_ = std::make_shared<TierBounds>(
+      TierTables(levels_, 1.0, std::clamp<Step>(longest_, 64, 4096)), covered_);
+}
+
+double GapCosts::on_disk(Step l, Slot s) {
+  if (l > std::max(tables_->longest(), covered_))
+    grow(l <= longest_ ? std::min(longest_, 2 * l) : l);
+  return l <= tables_->longest() ? tables_->kept(1, l, s) : bounds_->kept_bound(1, l, s);
 }
 
 double GapCosts::kept(std::size_t k, Step l, Slot a, Slot b) {
@@ -79,10 +80,9 @@ double GapCosts::offline(Step n) {
 }
 
 std::shared_ptr<const TierRule> GapCosts::rule(Step longest) {
-  if (longest > tables_->longest() && longest <= longest_) grow(longest);
+  if (longest > std::max(tables_->longest(), covered_)) grow(longest);
   if (longest <= tables_->longest()) return tables_;
-  return std::make_shared<TierBounds>(
-      TierTables(levels_, 1.0, std::clamp<Step>(longest_, 64, 4096)), longest);
+  return bounds_;
 }
 
 }  // namespace costate

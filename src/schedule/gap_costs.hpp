@@ -7,6 +7,7 @@
 #include "binomial_table.hpp"
 #include "costate/core/step.hpp"
 #include "near_tables.hpp"
+#include "tier_bounds.hpp"
 #include "tier_rule.hpp"
 #include "tier_tables.hpp"
 
@@ -44,22 +45,25 @@ class GapCosts {
   [[nodiscard]] double write() const noexcept { return levels_[1].write; }
   [[nodiscard]] double read() const noexcept { return levels_[1].read; }
   [[nodiscard]] const std::shared_ptr<const NearTables>& near() const noexcept { return near_; }
+  /// Whether gaps of so many steps can be reckoned with.
+  [[nodiscard]] bool covers(Step longest) {
+    static_cast<void>(rule(longest));
+    return !bounds_ || !bounds_->is_cut();
+  }
   /// A rule for gaps of up to `longest` steps above states on disk with all the memory free.
   [[nodiscard]] std::shared_ptr<const TierRule> rule(Step longest);
 
  private:
-  // P(1, l, s) of tier_tables.hpp: from tables that grow, and beyond what is affordable by a power
-  // law.
+  // P(1, l, s) of tier_tables.hpp: from tables that grow, and beyond what is affordable from what
+  // is just below it.
   [[nodiscard]] double on_disk(Step l, Slot s);
-  void grow(Step longest) {
-    tables_ = std::make_shared<TierTables>(levels_, 1.0, longest);
-    powers_.clear();
-  }
+  void grow(Step longest);
 
   std::vector<TierLevel> levels_;
   Step longest_;
   std::shared_ptr<const TierTables> tables_;  // shared by copies; never changes
-  std::vector<double> powers_;                // of the power law, by slots; 0: not known yet
+  std::shared_ptr<const TierBounds> bounds_;  // beyond longest_, up to covered_; likewise
+  Step covered_ = 0;
   std::shared_ptr<const NearTables> near_;
   BinomialTable table_;
 };

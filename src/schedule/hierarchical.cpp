@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "coarse_rule.hpp"
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
@@ -25,10 +24,8 @@ namespace {
 // a long run starts from may take.
 constexpr double affordable = 2e9;
 constexpr double quick = 1e8;
-// Steps times slots of relaxed tables, some 20 ns each.
-constexpr double most_columns = 2e8;
-// Beyond this the working memory, some words a step, becomes a burden.
-constexpr Step most_planned = 20'000'000;
+// Slots beyond the first tier, some 0.1 ms each.
+constexpr double most_columns = 2e4;
 // With more slots on the slowest tier they may be more than are wanted.
 constexpr Slot few = 64;
 
@@ -36,7 +33,7 @@ constexpr Slot few = 64;
 // it is the best, and found without a table for each of them.
 std::optional<Plan> with_enough(const Costs& costs, Step n, const std::vector<TierLevel>& levels,
                                 double effort) {
-  if (levels.size() < 2 || levels.back().open() || levels.back().slots <= few || n > most_planned ||
+  if (levels.size() < 2 || levels.back().open() || levels.back().slots <= few ||
       !nothing_missed(costs, levels)) {
     return std::nullopt;
   }
@@ -110,7 +107,7 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   const auto length = static_cast<double>(n);
   std::shared_ptr<const TierRule> rule;
   double lower_bound = 0;
-  bool bounded =
+  const bool bounded =
       ordered(levels) && nothing_missed(costs, levels);  // the tables bound the cost from below
   const bool complete = length * length * columns / 2 <= affordable / 2 * effort;
   if (levels.size() == 1 && levels[0].write == 0) {
@@ -118,27 +115,17 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   } else if (complete) {
     rule = std::make_shared<TierTables>(levels, costs.step, std::max<Step>(n, 1));
   } else {
-    // Longer runs are planned by grains of steps, with less work.
-    const bool by_steps = effort >= 1 && n <= most_planned;
-    const double most = by_steps ? static_cast<double>(most_planned)
-                                 : std::floor(most_columns * std::min(effort, 0.1) / (columns + 4));
-    const auto grain = static_cast<Step>(std::ceil(length / std::max(most, 1.0)));
-    if (grain > 1 &&
-        (levels.size() < 2 || levels[0].write > 0 || levels.back().open() || most < 100)) {
-      throw InvalidArgument("a hierarchical plan of " + std::to_string(n) +
-                            " steps takes too long to make");
-    }
+    const auto refuse = [n](const char* slots) {
+      throw InvalidArgument("a hierarchical plan of " + std::to_string(n) + " steps in so " +
+                            slots + " slots takes too long to make");
+    };
+    if (columns > most_columns * effort) refuse("many");
     const auto longest = static_cast<Step>(std::sqrt(2 * quick * effort / columns));
-    const Step grains = (n - 1) / grain + 1;
-    TierBounds bounds(TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096), grain),
-                      grains);
-    if (grain == 1) {
-      lower_bound = bounds.lower_bound(n);
-      rule = std::make_shared<TierBounds>(std::move(bounds));
-    } else {
-      bounded = false;
-      rule = std::make_shared<CoarseRule>(std::move(bounds), grain);
-    }
+    auto bounds = std::make_shared<TierBounds>(
+        TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096)), n);
+    if (bounds->is_cut()) refuse("few");
+    lower_bound = bounds->lower_bound(n);
+    rule = std::move(bounds);
   }
   const std::vector<TierSlots> tiers = rooms(costs);
   Counts counts = tiered_counts(*rule, n, tiers);

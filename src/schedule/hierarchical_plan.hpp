@@ -7,8 +7,7 @@
 namespace costate {
 
 /// `hierarchical` with less work: complete tables are for runs so much shorter that they take
-/// `effort` times as long, and a run that would take longer than about 4 s times `effort` is
-/// planned by grains of steps.
+/// `effort` times as long, and so many fewer slots are planned with.
 /// @throws InvalidArgument as `hierarchical`, or because of that
 [[nodiscard]] Plan hierarchical_plan(const Costs& costs, Step n, double effort);
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "coarse_rule.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "gap_costs.hpp"
 
@@ -17,9 +16,7 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double most_cells = 1e6;
 constexpr double most_looks = 1e7;
-constexpr double affordable = 1e8;    // as in gap_costs.cpp
-constexpr double most_columns = 3e7;  // steps times slots of relaxed tables
-constexpr double most_open = 5e7;
+constexpr Slot most_columns = 5000;  // slots on disk, some 0.1 ms each
 
 struct State {
   Step at;
@@ -27,63 +24,9 @@ struct State {
   std::size_t tier;
 };
 
-// What gaps cost, in steps, and the rule to reverse them by. Beyond the lengths that complete
-// tables can be made for, both come from relaxed ones.
-class LongGaps {
- public:
-  LongGaps(const std::vector<TierLevel>& levels, Step end) : costs_(levels) {
-    const double columns = levels[1].open() ? 1 : static_cast<double>(levels[1].slots);
-    complete_ = static_cast<Step>(std::sqrt(2 * affordable / columns));
-    if (end <= complete_) return;
-    const double most = (levels[1].open() ? most_open : most_columns) / (columns + 4);
-    grain_ = static_cast<Step>(std::ceil(static_cast<double>(end) / std::max(most, 1.0)));
-    possible_ = grain_ == 1 || (!levels[1].open() && most >= 100);
-    if (!possible_) return;
-    const auto tables = static_cast<Step>(std::sqrt(most_looks / columns));
-    far_.emplace(TierTables(levels, 1.0, std::clamp<Step>(tables, 64, 4096), grain_),
-                 (end - 1) / grain_ + 1);
-    each_grain_ = static_cast<double>(binomial_advances(grain_, std::min(memory(), grain_)));
-  }
-
-  [[nodiscard]] bool possible() const noexcept { return possible_; }
-  [[nodiscard]] Slot memory() const noexcept { return costs_.memory(); }
-  [[nodiscard]] Slot disk() const noexcept { return costs_.disk(); }
-
-  double kept(std::size_t k, Step l, Slot a, Slot b) {
-    if (k == 0 || a < memory() || l <= complete_) return costs_.kept(k, l, a, b);
-    const double grains = static_cast<double>(l) / static_cast<double>(grain_);
-    return far_->kept_bound(1, (l - 1) / grain_ + 1, std::min(b + 1, disk())) +
-           (grain_ > 1 ? grains * each_grain_ : 0);
-  }
-  double unkept(Step l, Slot a, Slot b, std::size_t& tier) {
-    tier = 0;
-    if (l <= 1) return 0;
-    const double in_memory = a > 0 ? kept(0, l, a - 1, b) : infinite;
-    const double on_disk = b > 0 ? costs_.write() + kept(1, l, a, b - 1) : infinite;
-    if (on_disk < in_memory) tier = 1;
-    return std::min(in_memory, on_disk);
-  }
-
-  // For gaps of up to `longest` steps above states on disk.
-  std::shared_ptr<const TierRule> rule(Step longest) {
-    if (longest <= complete_) return costs_.rule(longest);
-    if (grain_ == 1) return std::make_shared<TierBounds>(std::move(*far_));
-    return std::make_shared<CoarseRule>(std::move(*far_), grain_);
-  }
-  [[nodiscard]] std::shared_ptr<const NearTables> near() const { return costs_.near(); }
-
- private:
-  GapCosts costs_;
-  Step complete_;
-  Step grain_ = 1;
-  bool possible_ = true;
-  std::optional<TierBounds> far_;
-  double each_grain_ = 0;  // of reversing a grain on its own
-};
-
 class LongReplan {
  public:
-  LongReplan(const Costs& costs, const ResumePoint& point, LongGaps gaps)
+  LongReplan(const Costs& costs, const ResumePoint& point, GapCosts gaps)
       : gaps_(std::move(gaps)),
         read_{costs.tiers[0].read / costs.step, costs.tiers[1].read / costs.step},
         end_(point.end) {
@@ -112,7 +55,8 @@ class LongReplan {
                 : unknown;
   }
 
-  void decide(SetReversal::Start& start) {
+  // Returns what that costs, in steps.
+  double decide(SetReversal::Start& start) {
     const std::size_t width = most_dropped_ + 1;
     choices_.assign(states_.size() * width * width, {});
     for (std::size_t i = states_.size(); i-- > 0;) {
@@ -143,6 +87,7 @@ class LongReplan {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (!needed[i]) start.drops.push_back(states_[i].slot);
     }
+    return cell(0, 0, 0).cost;
   }
 
   // For the gaps above states on disk.
@@ -190,8 +135,7 @@ class LongReplan {
     if (q == state.at) return;
     const double fetch = q == live_ ? 0 : read_[states_.back().tier];
     const auto placed = [&, a = a, b = b](Step at) {
-      std::size_t ignored = 0;
-      return static_cast<double>(at - q) + fetch + gaps_.unkept(end_ - at, a, b, ignored) + gap(at);
+      return static_cast<double>(at - q) + fetch + gaps_.unkept(end_ - at, a, b) + gap(at);
     };
     Step k = q;
     double least = placed(q);
@@ -220,9 +164,9 @@ class LongReplan {
       }
     }
     if (!(least < best.cost)) return;
-    std::size_t tier = 0;
-    static_cast<void>(gaps_.unkept(end_ - k, a, b, tier));
-    best = {least, 0, k, tier};
+    // On disk if that is cheaper than the room in memory.
+    const double in_memory = a > 0 ? gaps_.kept(0, end_ - k, a - 1, b) : never;
+    best = {least, 0, k, gaps_.unkept(end_ - k, a, b) < in_memory ? std::size_t{1} : 0};
   }
   void place(const Choice& choice, std::vector<bool>& needed, SetReversal::Start& start) {
     if (choice.tier == 1) longest_ = std::max(longest_, end_ - choice.placed);
@@ -240,7 +184,7 @@ class LongReplan {
     }
   }
 
-  LongGaps gaps_;
+  GapCosts gaps_;
   double read_[2];
   Step end_;
   Step live_ = unknown;
@@ -253,7 +197,7 @@ class LongReplan {
 
 }  // namespace
 
-std::optional<SetReversal> replan_long(const Costs& costs, ResumePoint point) {
+std::optional<LongReversal> replan_long(const Costs& costs, ResumePoint point) {
   if (point.tiers.size() < 2) return std::nullopt;
   while (point.tiers.size() > 2) {
     point.tiers[1].slots = saturating_add(point.tiers[1].slots, point.tiers.back().slots);
@@ -266,20 +210,21 @@ std::optional<SetReversal> replan_long(const Costs& costs, ResumePoint point) {
       {0, std::min(memory, point.end), 0, 0},
       {1, disk >= point.end ? unbounded : disk, costs.tiers[1].write / costs.step,
        costs.tiers[1].read / costs.step}};
-  LongGaps gaps(levels, point.end);
-  if (!gaps.possible()) return std::nullopt;
+  if (!levels[1].open() && disk > most_columns) return std::nullopt;
+  GapCosts gaps(levels);
+  if (!gaps.covers(point.end)) return std::nullopt;
   LongReplan plan(costs, point, std::move(gaps));
   SetReversal::Start start;
   start.steps = point.steps;
   start.end = point.end;
   start.live = point.live;
   start.turned = point.turned;
-  plan.decide(start);
+  const double cost = plan.decide(start) * costs.step;
   start.rule = plan.rule();
   start.near = plan.near();
   SlotPool pool(point.tiers);
   for (const Stored& each : point.stored) pool.claim(each.slot);
-  return SetReversal(std::move(start), std::move(pool));
+  return LongReversal{SetReversal(std::move(start), std::move(pool)), cost};
 }
 
 }  // namespace costate

@@ -23,6 +23,10 @@ namespace costate {
 ///
 /// @param point  valid; x_0 is stored; no index twice, and all below `end`
 /// @returns nothing if the first tier or all others have no slot, or a rule would take too long
-[[nodiscard]] std::optional<SetReversal> replan_long(const Costs& costs, ResumePoint point);
+struct LongReversal {
+  SetReversal reversal;
+  double cost;  ///< as it is reckoned
+};
+[[nodiscard]] std::optional<LongReversal> replan_long(const Costs& costs, ResumePoint point);
 
 }  // namespace costate

@@ -128,21 +128,21 @@ bool moves_start(Rest& rest) {
 
 // With many slots on disk it is quicker, and better if their number is no bound, to plan as if
 // there were any number of them, and to see how many are taken.
-std::optional<SetReversal> open_disk(const Costs& costs, ResumePoint point) {
+std::optional<LongReversal> open_disk(const Costs& costs, ResumePoint point) {
   constexpr Slot few = 64;
   if (point.tiers.size() != 2 || point.tiers[1].slots <= few || point.tiers[1].slots >= point.end) {
     return std::nullopt;
   }
   const Slot slots = all_slots(point);
   point.tiers[1].slots = unbounded - point.tiers[0].slots;
-  auto reversal = replan_long(costs, std::move(point));
-  if (!reversal) return reversal;
-  SetReversal copy = *reversal;
+  auto found = replan_long(costs, std::move(point));
+  if (!found) return found;
+  SetReversal copy = found->reversal;
   for (Command command = copy.next(); command.kind != Command::Kind::end; command = copy.next()) {
     const Slot last = command.kind == Command::Kind::keep ? command.to - command.from - 1 : 0;
     if (command.slot + last >= slots) return std::nullopt;
   }
-  return reversal;
+  return found;
 }
 
 Plan counted(Schedule schedule, const Costs& costs, const ResumePoint& point) {
@@ -244,12 +244,12 @@ double after_first_pass(const Costs& costs, const ResumePoint& point) {
 
 }  // namespace
 
-Plan resume_from(const Costs& given, const ResumePoint& given_point) {
-  const PlanningTime time;
-  check(given, given_point.steps);
-  Costs costs = given;
+namespace {
+
+// Makes costs and point agree on the tiers; the point's slots count.
+void settle(Costs& costs, ResumePoint& point) {
+  check(costs, point.steps);
   costs.weights.clear();
-  ResumePoint point = given_point;
   const std::vector<TierSlots> room = rooms(costs);
   if (point.tiers.empty()) {
     point.tiers = room;
@@ -263,6 +263,43 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
     costs.tiers[i].slots = point.tiers[i].slots;
     costs.tiers[i].bytes = 0;
   }
+}
+
+// The best of many steps, by what it is reckoned to cost.
+std::unique_ptr<Generator> reckoned_best(const Costs& costs, const Rest& rest) {
+  std::unique_ptr<Generator> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const bool on_disk : {false, true}) {
+    Rest other = plain(rest);
+    if (on_disk && !moves_start(other)) break;
+    auto found = replan_long(costs, other.point);
+    if (!found) continue;
+    const double moved = on_disk ? costs.tiers[0].read + costs.tiers[1].write : 0;
+    if (!(found->cost + moved < least)) continue;
+    least = found->cost + moved;
+    best = listed(std::move(other.first), std::move(found->reversal));
+  }
+  return best;
+}
+
+}  // namespace
+
+Schedule continuation(const Costs& given, const ResumePoint& given_point) {
+  if (given_point.end <= most_resumed) return resume_from(given, given_point).schedule;
+  Costs costs = given;
+  ResumePoint point = given_point;
+  settle(costs, point);
+  Schedule alike = resume_from(point);  // checks the point
+  const Rest rest = rest_of(point);
+  auto best = reckoned_best(costs, rest);
+  return best ? Schedule("resume", point.steps, point.tiers, std::move(best)) : alike;
+}
+
+Plan resume_from(const Costs& given, const ResumePoint& given_point) {
+  const PlanningTime time;
+  Costs costs = given;
+  ResumePoint point = given_point;
+  settle(costs, point);
   if (point.end > most_resumed) {
     throw InvalidArgument("resume: what it costs is counted by running through it: at most " +
                           std::to_string(most_resumed) + " steps, not " +
@@ -289,7 +326,9 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
         if (on_disk && !moves_start(other)) break;
         auto reversal = open_disk(costs, other.point);
         if (!reversal) reversal = replan_long(costs, other.point);
-        if (reversal) found.push_back(listed(std::move(other.first), std::move(*reversal)));
+        if (reversal) {
+          found.push_back(listed(std::move(other.first), std::move(reversal->reversal)));
+        }
       }
     }
   }

@@ -1,22 +1,31 @@
 #include "tier_bounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
+
+#include "costate/schedule/binomial.hpp"
 
 namespace costate {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
+// Straight parts of h for one number of slots, and for all together if those are few.
+constexpr int most_parts_each = 20'000;
+constexpr int most_parts_of_all = 200'000;
+constexpr double rounding = 0x1p-33;  // of slopes that are the same
+constexpr double rounding_of_values = 0x1p-46;
 
 }  // namespace
 
 TierBounds::TierBounds(TierTables tables, Step n)
     : TierRule(tables.levels(), tables.binomial_bottom()),
       tables_(std::move(tables)),
-      levels_(tables_.levels().size()) {
-  for (std::size_t k = 0; k < levels_.size(); ++k) fill(k, n);
-  for (Level& level : levels_) level.below.shrink_to_fit();
+      levels_(tables_.levels().size()),
+      steps_(n),
+      known_(n) {
+  for (std::size_t k = 0; k < levels_.size(); ++k) fill(k);
 }
 
 Step TierBounds::least(const Envelope& left, const Envelope& right, Step l, Step near,
@@ -61,70 +70,187 @@ Step TierBounds::least(const Envelope& left, const Envelope& right, Step l, Step
   return low;
 }
 
-void TierBounds::fill(std::size_t k, Step n) {
+void TierBounds::fill(std::size_t k) {
   Level& mine = levels_[k];
   const TierLevel& level = levels()[k];
-  const auto size = static_cast<std::size_t>(n) + 1;
-  const Step exact = tables_.longest();
   if (k == 0 && binomial_bottom()) {
-    // The truth itself, which is convex but for the tiny weight of the writes.
-    std::vector<double> costs = tables_.bottom_costs(n);
-    if (levels_.size() == 1) {
-      lower_bounds_ = std::move(costs);
-    } else {
-      levels_[1].below = std::move(costs);
-    }
+    mine.all.push_back(Envelope::binomial(known_, level.slots, tables_.step(), level.read));
     return;
   }
-  if (k == 0) {
-    mine.below.assign(size, infinite);
-    mine.below[1] = 0;
+  if (k == 0) {  // nothing below: only a single step can do without being kept
+    mine.all.emplace_back();
+    mine.all.back().push(0);
+  } else {
+    mine.all.push_back(levels_[k - 1].all.back());
   }
   const std::size_t columns = level.open() ? 1 : static_cast<std::size_t>(level.slots);
   mine.kept.resize(columns);
   mine.all.resize(columns + 1);
-  if (k > 0) {
-    for (std::size_t l = 1; l < size; ++l) mine.all[0].push(mine.below[l]);
-  }
-  std::vector<double> over(size, 0.0);  // O(k, ·, s) or below
   for (std::size_t column = 0; column < columns; ++column) {
+    const Slot s = level.open() ? 0 : static_cast<Slot>(column) + 1;
     Envelope& left = mine.kept[column];
     Envelope& out = mine.all[column + 1];
-    const Envelope& right = level.open() ? out : mine.all[column];
-    // Nothing can be kept to the right.
-    const bool last_slot = k == 0 && column == 0 && !level.open();
-    const Slot s = level.open() ? 0 : static_cast<Slot>(column) + 1;
-    Step near = 1;
-    Hints hints;
-    for (Step l = 1; l <= n; ++l) {
-      const double lower = mine.below[static_cast<std::size_t>(l)];
-      double p = 0;
-      if (l <= exact) {
-        p = tables_.kept(k, l, s);
-      } else if (last_slot) {
-        const auto steps = static_cast<double>(l - 1);
-        p = steps * (static_cast<double>(l) / 2 * tables_.step() + level.read);
-      } else {
-        near = least(left, right, l, near, hints);
-        p = std::min(lower, static_cast<double>(near) * tables_.step() + left.at(near, hints.left) +
-                                right.at(l - near, hints.right) + level.read);
-      }
+    for (Step l = 1; l <= std::min(known_, tables_.longest()); ++l) {
+      const double p = tables_.kept(k, l, s);
       left.push(p);
-      const double o = l == 1 ? 0 : std::min(lower, tables_.write(k) + p);
-      out.push(o);
-      if (column + 1 == columns) over[static_cast<std::size_t>(l)] = o;
+      out.push(l == 1 ? 0 : std::min(lower(k, l), tables_.write(k) + p));
+    }
+    if (k == 0 && column == 0 && !level.open()) {
+      // Nothing can be kept to the right: advances of one slot.
+      while (out.last() < known_) {
+        const Step l = out.last() + 1;
+        const auto steps = static_cast<double>(l - 1);
+        const double p = steps * (static_cast<double>(l) / 2 * tables_.step() + level.read);
+        const std::size_t before = out.corners();
+        left.push(p);
+        out.push(tables_.write(k) + p);
+        if (out.corners() > before && l > 2) break;  // from here on both are convex themselves
+      }
+      left.go_on_binomially(1, tables_.step(), level.read);
+      out.go_on_binomially(1, tables_.step(), level.read);
+    } else {
+      carry_on(k, column);
     }
   }
-  if (k + 1 < levels_.size()) {
-    levels_[k + 1].below = std::move(over);
-  } else {
-    lower_bounds_ = std::move(over);
+}
+
+// What is known of h(l), and of how it goes on from there.
+struct TierBounds::Part {
+  Step near = 1;  // the j of the least sum
+  double h = 0;
+  double steeper = 0;  // the slopes of the pieces of P, and u, and of O that h is made of next
+  double other = 0;
+  Step go = 0;  // how far h is straight
+};
+
+// A piece that is not known yet is not less steep than what is known, and h is taken no further.
+TierBounds::Part TierBounds::part(std::size_t k, const Envelope& left, const Envelope& right,
+                                  Step l, Step near, Hints& hints) const {
+  Part part;
+  const Step j = least(left, right, l, near, hints);
+  part.near = j;
+  part.h = static_cast<double>(j) * tables_.step() + left.at(j, hints.left) +
+           right.at(l - j, hints.right) + levels()[k].read;
+  part.steeper = left.slope(j, hints.left) + tables_.step();
+  part.other = right.slope(l - j, hints.right);
+  const bool both = part.steeper < infinite && part.other < infinite;
+  if (part.steeper == infinite) part.steeper = left.last_slope() + tables_.step();
+  if (part.other == infinite) part.other = right.last_slope();
+  if (!both) return part;
+  part.go = part.steeper < part.other ? left.end_of_piece(j, hints.left) - j
+                                      : right.end_of_piece(l - j, hints.right) - (l - j);
+  return part;
+}
+
+void TierBounds::carry_on(std::size_t k, std::size_t column) {
+  Level& mine = levels_[k];
+  Envelope& left = mine.kept[column];
+  Envelope& out = mine.all[column + 1];
+  const bool open = levels()[k].open();
+  const Envelope& right = open ? out : mine.all[column];
+  const Envelope* const below = k > 0 ? &mine.all.front() : nullptr;
+  const double write = tables_.write(k);
+  const int most_parts =
+      std::max(most_parts_each, most_parts_of_all / static_cast<int>(mine.kept.size()));
+  Hints hints;
+  std::size_t hint = 0;
+  const auto push = [&](Step l, double h) {
+    const double instead = below != nullptr ? below->at(l, hint) : infinite;
+    left.push(l, std::min(instead, h));
+    out.push(l, std::min(instead, write + h));
+  };
+  // Whether O of the level below is no less from here on, as long as h is at least that steep.
+  const auto is_alone = [&](Step l, double h, double slope) {
+    return below == nullptr || (below->at(l, hint) >= write + h && below->slope(l, hint) >= slope);
+  };
+  // Whether an open level ends with the stretch that it goes on with for ever: h continues both
+  // functions at the slope of their ends, and so do all pieces that h is still made of.
+  const auto goes_on_for_ever = [&](Step near) {
+    const Step l = left.last() + 1;
+    const Part next = part(k, left, right, l, near, hints);
+    const double slope = out.last_slope();
+    const auto same = [slope](double other) { return std::abs(other - slope) <= slope * rounding; };
+    const double least = left.at(l - 1) + slope;
+    return left.corners() > 1 && next.other <= next.steeper && same(next.other) &&
+           same(left.last_slope()) && is_alone(l, next.h, slope) &&
+           next.h >= least * (1 - rounding_of_values) &&
+           write + next.h >= (out.at(l - 1) + slope) * (1 - rounding_of_values);
+  };
+  Step near = left.last() / 2;
+  for (int parts = 0; left.last() < known_; ++parts) {
+    if (parts == most_parts) {
+      known_ = left.last();
+      return;
+    }
+    const Step l = left.last() + 1;
+    Part here = part(k, left, right, l, near, hints);
+    near = here.near;
+    const double y = std::min(here.steeper, here.other);
+    // If O of the level below may be less, only to the end of its piece; and if it is, and no
+    // steeper than all that h is still made of, as far as that.
+    if (!is_alone(l, here.h, y)) {
+      const Step piece = below->end_of_piece(l, hint) - l;
+      const bool is_less = below->at(l, hint) <= here.h && below->slope(l, hint) <= y;
+      here.go = is_less ? piece : std::min(here.go, piece);
+    }
+    push(l, here.h);
+    here.go = std::min(here.go, known_ - l);
+    const auto ends = [&] { return open && goes_on_for_ever(near); };
+    bool is_over = ends();
+    if (!is_over && here.go > 0) {
+      push(l + here.go, here.h + y * static_cast<double>(here.go));
+      is_over = ends();
+    }
+    if (is_over) {
+      const double slope = out.last_slope();
+      left.go_on_at(slope);
+      out.go_on_at(slope);
+      return;
+    }
   }
+}
+
+double TierBounds::lower(std::size_t k, Step l) const {
+  if (k == 0) return l == 1 ? 0 : infinite;
+  if (k == 1 && binomial_bottom()) {  // the truth itself
+    const TierLevel& level = levels()[0];
+    return static_cast<double>(binomial_advances(l, std::min<Slot>(level.slots, l))) *
+               tables_.step() +
+           static_cast<double>(l - 1) * level.read;
+  }
+  return levels_[k].all.front().at(l);
+}
+
+double TierBounds::kept_bound(std::size_t k, Step l, Slot s) const {
+  l = std::min(l, known_);  // of fewer steps if need be, which cost no more
+  if (l <= tables_.longest()) return tables_.kept(k, l, s);
+  return kept_of(k, s).at(l);
+}
+
+double TierBounds::lower_bound(Step l) const {
+  const std::size_t k = levels_.size() - 1;
+  l = std::min(l, known_);
+  if (l <= 1) return 0;
+  if (k == 0 && binomial_bottom()) return levels_[0].all.front().at(l);
+  const Slot s = all_slots(k);
+  double p = 0;
+  if (l <= tables_.longest()) {
+    p = tables_.kept(k, l, s);
+  } else if (k == 0 && s == 1) {
+    p = kept_of(k, s).at(l);
+  } else {
+    const Envelope& left = kept_of(k, s);
+    const Envelope& right = all_of(k, s - 1);
+    Hints hints{left.corners(), right.corners()};
+    const Step j = least(left, right, l, l / 2, hints);
+    p = static_cast<double>(j) * tables_.step() + left.at(j) + right.at(l - j) + levels()[k].read;
+  }
+  return std::min(lower(k, l), tables_.write(k) + p);
 }
 
 bool TierBounds::keeps(std::size_t k, Step l, Slot s) const {
   if (l <= tables_.longest()) return tables_.keeps(k, l, s);
-  return tables_.write(k) + kept_of(k, s).at(l) < levels_[k].below[static_cast<std::size_t>(l)];
+  return tables_.write(k) + kept_of(k, s).at(l) < lower(k, l);
 }
 
 Step TierBounds::split(std::size_t k, Step l, Slot s) const {
@@ -136,7 +262,22 @@ Step TierBounds::split(std::size_t k, Step l, Slot s) const {
   const Step j = least(left, right, l, l / 2, hints);
   const double cost =
       static_cast<double>(j) * tables_.step() + left.at(j) + right.at(l - j) + levels()[k].read;
-  return cost < levels_[k].below[static_cast<std::size_t>(l)] ? j : 0;
+  return cost < lower(k, l) ? j : 0;
+}
+
+Step TierBounds::repeats(std::size_t k, Step l) const {
+  // Where O goes on for ever the next start is always as far ahead, as long as the level below
+  // costs more, which it does from where it does and is as steep.
+  const Envelope& all = all_of(k, 0);
+  const Step from = std::max(tables_.longest(), all.last());
+  if (l <= from) return 1;
+  const Step j = split(k, l, 0);
+  const Step times = j > 0 ? (l - j - 1 - from) / j + 1 : 1;
+  if (times <= 1) return 1;
+  const Step least = l - times * j;  // what remains
+  std::size_t hint = 0;
+  const bool grows = k == 0 || levels_[k].all.front().slope(least, hint) >= all.slope(from, hint);
+  return grows && split(k, least + j, 0) == j && keeps(k, least, 0) ? times : 1;
 }
 
 }  // namespace costate

@@ -46,6 +46,11 @@ class TierRule {
   /// is dropped, and level k-1 takes over.
   [[nodiscard]] virtual Step split(std::size_t k, Step l, Slot s) const = 0;
 
+  /// An open level: how many times in a row, at least once, the start of l >= 2 steps that is kept
+  /// there is followed by another one that is, so many steps ahead as `split` says. The start of
+  /// what then remains may be kept or not.
+  [[nodiscard]] virtual Step repeats(std::size_t /*k*/, Step /*l*/) const { return 1; }
+
   [[nodiscard]] const std::vector<TierLevel>& levels() const noexcept { return levels_; }
   /// Level 0 is reversed binomially, without being asked.
   [[nodiscard]] bool binomial_bottom() const noexcept { return binomial_bottom_; }
@@ -75,10 +80,6 @@ class TierRule {
 /// counted once. One entry for each tier of `rooms`, with the room that the schedule uses.
 [[nodiscard]] Counts tiered_counts(const TierRule& rule, Step n,
                                    const std::vector<TierSlots>& rooms);
-
-/// The same if the start is kept on the top level already; that write is not counted.
-[[nodiscard]] Counts tiered_counts_kept(const TierRule& rule, Step n,
-                                        const std::vector<TierSlots>& rooms);
 
 /// The schedule of a rule.
 /// @param tiers  with at least the slots that are used (`tiered_counts`)

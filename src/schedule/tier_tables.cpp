@@ -37,10 +37,9 @@ std::vector<double> binomial_costs(Step longest, Slot slots, double step, double
   return cost;
 }
 
-TierTables::TierTables(std::vector<TierLevel> levels, double step, Step longest, Step grain)
+TierTables::TierTables(std::vector<TierLevel> levels, double step, Step longest)
     : TierRule(levels, levels.front().write == 0),
-      grain_(grain),
-      step_(step * static_cast<double>(grain)),
+      step_(step),
       tie_(step * 0x1p-30),
       longest_(longest),
       kept_(levels.size()),
@@ -48,30 +47,13 @@ TierTables::TierTables(std::vector<TierLevel> levels, double step, Step longest,
   for (std::size_t k = 0; k < levels.size(); ++k) fill(k);
 }
 
-std::vector<double> TierTables::bottom_costs(Step most) const {
-  const TierLevel& level = levels().front();
-  if (grain_ == 1) {
-    return binomial_costs(most, std::min<Slot>(level.slots, most), step_, tie_, level.read);
-  }
-  const double step = step_ / static_cast<double>(grain_);
-  const auto whole = [&](Step l) {
-    const auto advances = binomial_advances(l, std::min<Slot>(level.slots, l));
-    return static_cast<double>(advances) * step + static_cast<double>(l - 1) * level.read;
-  };
-  const double one = whole(grain_);
-  std::vector<double> costs(static_cast<std::size_t>(most) + 1, 0.0);
-  for (Step l = 2; l <= most; ++l) {
-    costs[static_cast<std::size_t>(l)] = whole(l * grain_) - static_cast<double>(l) * one;
-  }
-  return costs;
-}
-
 void TierTables::fill(std::size_t k) {
   const TierLevel& level = levels()[k];
   const auto size = static_cast<std::size_t>(longest_) + 1;
   std::vector<Column>& unkept = unkept_[k];
   if (k == 0 && binomial_bottom()) {
-    unkept.push_back(bottom_costs(longest_));
+    const Slot slots = std::min<Slot>(level.slots, longest_);
+    unkept.push_back(binomial_costs(longest_, slots, step_, tie_, level.read));
     return;
   }
   Column lower(size, infinite);

@@ -22,10 +22,7 @@ namespace costate {
 /// doi:10.1145/3378672; the form with a live start is ours.
 class TierTables final : public TierRule {
  public:
-  /// @param grain  1, or how many steps make one step of the tables: then costs are given less
-  /// those
-  ///               of reversing the grains one by one on level 0, which must be binomial
-  TierTables(std::vector<TierLevel> levels, double step, Step longest, Step grain = 1);
+  TierTables(std::vector<TierLevel> levels, double step, Step longest);
 
   [[nodiscard]] bool keeps(std::size_t k, Step l, Slot s) const override;
   [[nodiscard]] Step split(std::size_t k, Step l, Slot s) const override;
@@ -37,8 +34,6 @@ class TierTables final : public TierRule {
   [[nodiscard]] Step longest() const noexcept { return longest_; }
   /// What a step of the tables costs.
   [[nodiscard]] double step() const noexcept { return step_; }
-  /// O(0, l, c_0) for all l up to `most`, if level 0 is binomial.
-  [[nodiscard]] std::vector<double> bottom_costs(Step most) const;
   /// What a write to level k is taken to cost.
   [[nodiscard]] double write(std::size_t k) const noexcept { return levels()[k].write + tie_; }
 
@@ -53,7 +48,6 @@ class TierTables final : public TierRule {
   }
   void fill(std::size_t k);
 
-  Step grain_;
   double step_;
   double tie_;
   Step longest_;

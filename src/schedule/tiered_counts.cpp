@@ -28,10 +28,8 @@ class Counter {
   // Whether the runs of all parts are listed.
   [[nodiscard]] bool lists() const noexcept { return listed_ <= most_listed; }
 
-  // The start is kept on the top level, or not.
-  Tally run(Step n, bool kept) {
-    const Key whole_run{top(), n, rule_.all_slots(top())};
-    const Node root = kept && n > 1 ? Node{true, whole_run} : resolve(whole_run);
+  Tally run(Step n) {
+    const Node root = resolve({top(), n, rule_.all_slots(top())});
     if (root.kept) {
       // Parts are counted before the whole that they belong to; the depth can be that of the chain.
       std::vector<Key> open{root.key};
@@ -50,10 +48,7 @@ class Counter {
         open.pop_back();
       }
     }
-    if (!kept) return tally(root);
-    Tally all = root.kept ? done_.at(root.key) : tally(root);
-    all.peak[top()] = std::max<Slot>(all.peak[top()], 1);
-    return all;
+    return tally(root);
   }
 
  private:
@@ -73,6 +68,7 @@ class Counter {
   };
   struct Parts {
     Step split;
+    Step times;  // in a row; those but the first are kept, too
     Node right;  // behind the next checkpoint, or all of it on a lower level if split == 0
     bool left;   // the part that starts at the same checkpoint is longer than a step
     Key left_key;
@@ -93,9 +89,14 @@ class Counter {
   [[nodiscard]] Parts parts_of(const Key& key) const {
     const Step j = rule_.split(key.k, key.l, key.s);
     if (j == 0) {
-      return {0, resolve({key.k - 1, key.l, rule_.all_slots(key.k - 1)}), false, key};
+      return {0, 0, resolve({key.k - 1, key.l, rule_.all_slots(key.k - 1)}), false, key};
     }
-    return {j, resolve({key.k, key.l - j, rule_.one_less(key.k, key.s)}), j > 1, {key.k, j, key.s}};
+    const Step times = rule_.levels()[key.k].open() ? rule_.repeats(key.k, key.l) : 1;
+    return {j,
+            times,
+            resolve({key.k, key.l - times * j, rule_.one_less(key.k, key.s)}),
+            j > 1,
+            {key.k, j, key.s}};
   }
 
   [[nodiscard]] Tally tally(const Node& node) {
@@ -129,32 +130,38 @@ class Counter {
       all.peak[key.k] = std::max<Slot>(all.peak[key.k], 1);
       return all;
     }
-    all.peak[key.k] += 1;
-    all.reads[key.k] = saturating_add(all.reads[key.k], 1);
-    all.advances = saturating_add(all.advances, parts.split);
+    const Step times = parts.times;
+    const auto add_each = [times](Step& sum, Step once) {
+      sum = saturating_add(sum, saturating_multiply(times, once));
+    };
+    all.peak[key.k] += times;
+    add_each(all.reads[key.k], 1);
+    all.writes[key.k] = saturating_add(all.writes[key.k], times - 1);
+    add_each(all.advances, parts.split);
     if (!parts.left) {
       all.max_runs = std::max<Step>(all.max_runs, 1);
-      add(all.runs, {1});
+      add(all.runs, {1}, times);
       return all;
     }
     const Tally& left = done_.at(parts.left_key);
-    all.advances = saturating_add(all.advances, left.advances);
+    add_each(all.advances, left.advances);
     all.max_runs = std::max(all.max_runs, saturating_add(left.max_runs, 1));
-    add(all.runs, left.runs);
+    add(all.runs, left.runs, times);
     for (std::size_t i = 0; i < all.writes.size(); ++i) {
-      all.writes[i] = saturating_add(all.writes[i], left.writes[i]);
-      all.reads[i] = saturating_add(all.reads[i], left.reads[i]);
-      all.peak[i] = std::max(all.peak[i], left.peak[i]);
+      add_each(all.writes[i], left.writes[i]);
+      add_each(all.reads[i], left.reads[i]);
+      const Slot below = i == key.k ? times - 1 : 0;  // the last but one start is the highest
+      all.peak[i] = std::max(all.peak[i], left.peak[i] + below);
     }
     return all;
   }
 
-  // Steps that are advanced once more than they are listed.
-  void add(std::vector<Step>& runs, const std::vector<Step>& once_less) {
+  // So many times the steps that are advanced once more than they are listed.
+  void add(std::vector<Step>& runs, const std::vector<Step>& once_less, Step times) {
     if (static_cast<Step>(once_less.size()) >= most_run_counts) listed_ = most_listed + 1;
     if (!lists()) return runs.clear();
     if (runs.size() <= once_less.size()) runs.resize(once_less.size() + 1);
-    for (std::size_t i = 0; i < once_less.size(); ++i) runs[i + 1] += once_less[i];
+    for (std::size_t i = 0; i < once_less.size(); ++i) runs[i + 1] += times * once_less[i];
   }
 
   const TierRule& rule_;
@@ -164,16 +171,14 @@ class Counter {
 
 }  // namespace
 
-namespace {
-
-Counts counts_of(const TierRule& rule, Step n, bool kept, const std::vector<TierSlots>& rooms) {
+Counts tiered_counts(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms) {
   Counts counts;
   counts.steps = n;
   counts.records = n;
   for (const TierSlots& room : rooms) counts.tiers.push_back({room.name, 0, 0, 0, 0});
   if (n < 1) return counts;
   Counter counter(rule);
-  const Tally all = counter.run(n, kept);
+  const Tally all = counter.run(n);
   counts.advances = all.advances;
   counts.max_runs = all.max_runs;
   for (std::size_t i = 0; i < all.runs.size() && counter.lists(); ++i) {
@@ -187,16 +192,6 @@ Counts counts_of(const TierRule& rule, Step n, bool kept, const std::vector<Tier
     tier.reads = all.reads[k];
   }
   return counts;
-}
-
-}  // namespace
-
-Counts tiered_counts(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms) {
-  return counts_of(rule, n, false, rooms);
-}
-
-Counts tiered_counts_kept(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms) {
-  return counts_of(rule, n, true, rooms);
 }
 
 }  // namespace costate

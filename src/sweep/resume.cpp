@@ -68,7 +68,7 @@ class Continued final : public Generator {
 }  // namespace
 
 Schedule continue_known(const Costs& costs, const ResumePoint& point) {
-  return point.end > most_resumed ? resume_from(point) : resume_from(costs, point).schedule;
+  return continuation(costs, point);
 }
 
 Schedule continue_online(Step p, Slot first, Slot count, const Costs& costs,

@@ -9,8 +9,7 @@
 
 namespace costate::detail {
 
-/// The continuation of a run of known length. Of more than `most_resumed` steps it is that with the
-/// fewest advances.
+/// The continuation of a run of known length.
 Schedule continue_known(const Costs& costs, const ResumePoint& point);
 
 /// The continuation of a run whose length is not known, from x_p, which is live. The steps from p

@@ -64,8 +64,8 @@ struct Choice {
 [[nodiscard]] Choice choose(const Costs& costs, Step n, bool online = false);
 
 /// The cheapest plan that can be made at once, in one or two tenths of a second at most, whatever
-/// the number of steps: of revolve, multistage, periodic-disk and hierarchical, the last for long
-/// runs by grains of steps. The steps cost the same (weights are not looked at). What a sweep
+/// the number of steps: of revolve, multistage, periodic-disk and hierarchical, the last with
+/// shorter complete tables. The steps cost the same (weights are not looked at). What a sweep
 /// starts with; a pure function of its arguments.
 /// @throws InvalidArgument if the costs are not valid, or there is no slot for more than one step
 [[nodiscard]] Plan choose_at_once(const Costs& costs, Step n);

@@ -55,8 +55,8 @@ struct ResumePoint {
 /// @throws InvalidArgument as `resume_from`
 [[nodiscard]] Step resume_advances(const ResumePoint& point);
 
-/// The most steps that are left in a continuation that is planned with costs.
-inline constexpr Step most_resumed = 100'000'000;
+/// The most steps that are left in a continuation whose cost is counted.
+inline constexpr Step most_resumed = 10'000'000;
 
 /// The cheapest continuation, by what steps, writes and reads cost in each tier.
 ///
@@ -74,12 +74,20 @@ inline constexpr Step most_resumed = 100'000'000;
 ///
 /// `lower_bound` is one for everything that a machine can do, by what a whole run costs at least,
 /// and by `resume_advances` for few steps. `counts.runs` are those of the steps below `end`.
-/// Planning runs through the plan, and takes a second or two at most for 10^6 steps.
+/// Planning runs through the plan, and takes some 0.2 s for 10^6 steps.
 ///
 /// @param costs  all steps cost `costs.step`; weights are not looked at
 /// @param point  `tiers` may be empty: those of the costs. Otherwise as many, whose slots count
 /// @throws InvalidArgument as the other, if the costs are not valid or not for as many tiers, or
 ///         more than `most_resumed` steps are left
 [[nodiscard]] Plan resume_from(const Costs& costs, const ResumePoint& point);
+
+/// The schedule of `resume_from(costs, point)`, and with more than `most_resumed` steps left the
+/// one that is reckoned to be the cheapest, without running through it: with two tiers, the second
+/// of up to 5000 slots or with room for all states, as described above; otherwise that with the
+/// fewest advances. Takes some 0.2 s for each 10^6 steps up to `most_resumed`, and less than a
+/// second for 10^9.
+/// @throws InvalidArgument as `resume_from`, but for the number of steps
+[[nodiscard]] Schedule continuation(const Costs& costs, const ResumePoint& point);
 
 }  // namespace costate
