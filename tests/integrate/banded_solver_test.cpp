@@ -74,8 +74,36 @@ void check_solves(const F& f, Eigen::Index n, double p) {
   CHECK((w.transpose() * x - b).cwiseAbs().maxCoeff() <= bound * size(x));
 }
 
+// Solves with W and its transpose in so many blocks, if they are accurate.
+template <Eigen::Index lanes, class F>
+void check_blocks(const F& f, Eigen::Index n) {
+  using J = typename F::Jacobian;
+  using Lu = BlockedBandedLu<double, J::lower, J::upper, J::is_periodic, lanes>;
+  if (n < Lu::least) return;
+  CAPTURE(J::lower, J::upper, J::is_periodic, n, lanes);
+  J j(n);
+  f.jacobian(0, Eigen::VectorXd::Zero(n), typename F::Parameters(30.), j);
+  const Eigen::MatrixXd w = matrix_of(f, Eigen::VectorXd::Zero(n), 30, 1.7);
+  Lu lu(n);
+  REQUIRE(lu.compute(j, 1.7, [](Eigen::Index) { return 1.; }));
+  const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(n, -1, 2);
+  Eigen::VectorXd x = b;
+  lu.solve(x.data());
+  // Diagonally dominant by a factor of 2 at least: no growth, a condition below 10.
+  const double bound = 100 * 2.3e-16 * w.cwiseAbs().rowwise().sum().maxCoeff() * x.norm();
+  CHECK((w * x - b).cwiseAbs().maxCoeff() <= bound);
+  x = b;
+  lu.solve_transpose(x.data());
+  CHECK((w.transpose() * x - b).cwiseAbs().maxCoeff() <= bound);
+}
+
 template <int L, int U, bool periodic>
 void check_band() {
+  const Linear<L, U, periodic> f;
+  for (Eigen::Index n = 32; n < 170; n += 3) {
+    check_blocks<4>(f, n);
+    check_blocks<8>(f, n);
+  }
   for (const Eigen::Index n : {2 * (L + U + 1), 23, 60, 149, 150, 151, 152, 160}) {
     if (n < 2 * (L + U + 1)) continue;
     // Diagonally dominant; and such that pivots have to be looked for.
@@ -147,8 +175,10 @@ TEST_CASE("A pivot that is no number to divide by is found wherever it is", "[in
       Matrix j(n);
       j.band(i, 0) = wrong;  // of W = 1 - J
 
-      BlockedBandedLu<double, 1, 1, false> blocks(n);
-      CHECK_FALSE(blocks.compute(j, 1, unit));
+      BlockedBandedLu<double, 1, 1, false, 4> four(n);
+      CHECK_FALSE(four.compute(j, 1, unit));
+      BlockedBandedLu<double, 1, 1, false, 8> eight(n);
+      CHECK_FALSE(eight.compute(j, 1, unit));
 
       Matrix w(n);
       for (Eigen::Index k = 0; k < n; ++k) w.band(k, 0) = 1 - j.band(k, 0);

@@ -46,6 +46,10 @@ class BandedMatrix {
   [[nodiscard]] Scalar band(Eigen::Index i, int offset) const {
     return entries_[at((offset + Lower) * size_ + i)];
   }
+  /// `band(0, offset)`, `band(1, offset)` …
+  [[nodiscard]] const Scalar* diagonal(int offset) const {
+    return entries_.data() + (offset + Lower) * size_;
+  }
 
  private:
   static constexpr Eigen::Index width = Lower + Upper + 1;
@@ -146,25 +150,94 @@ class BandedLu {
   std::vector<Eigen::Index> pivots_;
 };
 
-/// The factors of a banded matrix W, periodic or not, by LU without interchanges, in four blocks of
-/// rows side by side: one recurrence alone would wait for each operation to end. Between the blocks
+/// The factors of a matrix of at most `most` rows by LU without interchanges. Most of its entries
+/// may be zero: rows without an entry below a pivot are left alone.
+template <class Scalar, int most>
+class SmallLu {
+ public:
+  /// Makes it a matrix of zeros.
+  void clear(Eigen::Index size) {
+    size_ = size;
+    for (Eigen::Index i = 0; i < size * most; ++i) entries_[at(i)] = 0;
+  }
+  /// Until it is factored.
+  Scalar& operator()(Eigen::Index i, Eigen::Index j) { return entries_[at(i * most + j)]; }
+
+  /// False if a multiplier exceeds 1 or a pivot cannot be divided by.
+  bool factor() {
+    Scalar ones = 0;
+    bool good = true;
+    for (Eigen::Index k = 0; k < size_; ++k) {
+      const Scalar* const top = row(k);
+      const Scalar inverse = 1 / top[k];
+      ones += inverse * top[k];
+      for (Eigen::Index i = k + 1; i < size_; ++i) {
+        Scalar* const x = row(i);
+        if (x[k] == 0) continue;
+        const Scalar multiplier = x[k] *= inverse;
+        good = good && std::abs(multiplier) <= 1;
+        for (Eigen::Index j = k + 1; j < size_; ++j) x[j] -= multiplier * top[j];
+      }
+      row(k)[k] = inverse;
+    }
+    return good && std::isfinite(ones);
+  }
+
+  /// x ← S⁻¹ x
+  void solve(Scalar* x) const {
+    for (Eigen::Index i = 1; i < size_; ++i) {
+      for (Eigen::Index j = 0; j < i; ++j) x[i] -= row(i)[j] * x[j];
+    }
+    for (Eigen::Index i = size_ - 1; i >= 0; --i) {
+      for (Eigen::Index j = size_ - 1; j > i; --j) x[i] -= row(i)[j] * x[j];
+      x[i] *= row(i)[i];
+    }
+  }
+
+  /// x ← S⁻ᵀ x
+  void solve_transpose(Scalar* x) const {
+    for (Eigen::Index i = 0; i < size_; ++i) {
+      x[i] *= row(i)[i];
+      for (Eigen::Index j = i + 1; j < size_; ++j) x[j] -= row(i)[j] * x[i];
+    }
+    for (Eigen::Index i = size_ - 1; i > 0; --i) {
+      for (Eigen::Index j = 0; j < i; ++j) x[j] -= row(i)[j] * x[i];
+    }
+  }
+
+ private:
+  static constexpr std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
+  Scalar* row(Eigen::Index i) { return entries_.data() + i * most; }
+  [[nodiscard]] const Scalar* row(Eigen::Index i) const { return entries_.data() + i * most; }
+
+  Eigen::Index size_ = 0;
+  std::array<Scalar, at(std::max(most* most, 1))> entries_;  // row by row; pivots inverted
+};
+
+/// The factors of a banded matrix W, periodic or not, by LU without interchanges, in blocks of rows
+/// side by side: one recurrence alone would wait for each operation to end. There are eight, in the
+/// lanes of one register or two, or four where registers hold two numbers only. Between the blocks
 /// max(L, U) rows are left for later, and on a circle behind the last one, too: the border.
 ///
 /// With W = (D E; C B), B the border's, the factors are those of D, Z = D⁻¹ E and those of
 /// S = B - C Z (H. H. Wang, ACM Trans. Math. Softw. 7 (1981) 170-183, in another order):
 /// W = (D 0; C S) (I Z; 0 I). Rounding is amplified by the multipliers and by Z, which is large
 /// where D is much closer to a singular matrix than W is.
-template <class Scalar, int L, int U, bool periodic>
+///
+/// @tparam lanes  the number of blocks, 4 or 8
+template <class Scalar, int L, int U, bool periodic,
+          Eigen::Index lanes = EIGEN_MAX_STATIC_ALIGN_BYTES >= 32 ? 8 : 4>
 class BlockedBandedLu {
-  static constexpr Eigen::Index lanes = 4;
   static constexpr Eigen::Index gap = std::max(L, U);
+  static constexpr bool wide = lanes > 4;
   static constexpr int most = static_cast<int>(lanes * gap + lanes - 1);  // rows in the border
   using Vec = Eigen::Array<Scalar, lanes, 1>;
+  using Square = Eigen::Array<Scalar, lanes, lanes>;
   using Matrix = BandedMatrix<Scalar, L, U, periodic>;
 
  public:
   /// The smallest matrix that is worth it.
-  static constexpr Eigen::Index least = 16 * (L + U + 1);
+  static constexpr Eigen::Index least = std::max<Eigen::Index>(16 * (L + U + 1), 4 * lanes * gap);
 
   explicit BlockedBandedLu(Eigen::Index size)
       : size_(size),
@@ -177,7 +250,6 @@ class BlockedBandedLu {
     left_.resize(at(rows_ * L));
     right_.resize(at(rows_ * U));
     x_.resize(at(rows_));
-    rest_.setZero();
   }
 
   /// Factors W = diagonal - a J. False if a multiplier exceeds 1, so that partial pivoting would
@@ -185,6 +257,11 @@ class BlockedBandedLu {
   /// @param diagonal  i -> entry of a diagonal matrix
   template <class Diagonal>
   COSTATE_ONE_INSTANCE bool compute(const Matrix& j, Scalar a, const Diagonal& diagonal) {
+    if constexpr (wide) {
+      for (int i = 1; i <= L; ++i) interleave(j.diagonal(-i), lower_.data() + i - 1, L);
+      interleave(j.diagonal(0), inverse_.data(), 1);
+      for (int i = 1; i <= U; ++i) interleave(j.diagonal(i), upper_.data() + i - 1, U);
+    }
     Growth growth;
     std::array<Done, at(std::max(L, 1))> done;
     factor<true>(j, a, diagonal, 0, gap, done, growth);
@@ -196,56 +273,71 @@ class BlockedBandedLu {
 
   /// x ← W⁻¹ x
   COSTATE_ONE_INSTANCE void solve(Scalar* x) {
+    const Eigen::Index rows = rows_;
+    Vec* const v = x_.data();
+    interleave(x);
     Window<L> below;
-    for (Eigen::Index k = 0; k < rows_; ++k) {
-      x_[at(k)] = below.push(below.reduced(gather(x, k), lower_.data() + k * L));
+    const Vec* const lower = lower_.data();
+    for (Eigen::Index k = 0; k < rows; ++k) {
+      v[k] = below.push(below.reduced(read(x, v, k), lower + k * L));
     }
     Window<U> above;
-    for (Eigen::Index k = rows_ - 1; k >= 0; --k) {
-      x_[at(k)] = above.push(above.reduced(x_[at(k)] * inverse_[at(k)], upper_.data() + k * U));
+    const Vec* const upper = upper_.data();
+    const Vec* const inverse = inverse_.data();
+    for (Eigen::Index k = rows - 1; k >= 0; --k) {
+      v[k] = above.push(above.reduced(v[k] * inverse[k], upper + k * U));
     }
-    for (Eigen::Index i = 0; i < border_; ++i) rest_[i] = x[row_of(i)];
-    for (const Coupling& b : couplings_) rest_[b.i] -= b.entry * x_[at(b.k)][b.lane];
-    if constexpr (most > 0) rest_ = small_.solve(rest_).eval();
-    for (Eigen::Index i = 0; i < border_; ++i) x[row_of(i)] = rest_[i];
+    for (Eigen::Index i = 0; i < border_; ++i) rest_[at(i)] = x[row_of(i)];
+    for (const Coupling& b : couplings_) rest_[at(b.i)] -= b.entry * x_[at(b.k)][b.lane];
+    small_.solve(rest_.data());
+    for (Eigen::Index i = 0; i < border_; ++i) x[row_of(i)] = rest_[at(i)];
     const std::array<Vec, at(L + U)> beside = neighbours();
-    for (Eigen::Index k = 0; k < rows_; ++k) {
-      Vec v = x_[at(k)];
-      for (int c = 0; c < L; ++c) v -= left_[at(k * L + c)] * beside[at(c)];
-      for (int c = 0; c < U; ++c) v -= right_[at(k * U + c)] * beside[at(L + c)];
-      scatter(v, x, k);
+    const Vec* const left = left_.data();
+    const Vec* const right = right_.data();
+    for (Eigen::Index k = 0; k < rows; ++k) {
+      Vec sum = v[k];
+      for (int c = 0; c < L; ++c) sum -= left[k * L + c] * beside[at(c)];
+      for (int c = 0; c < U; ++c) sum -= right[k * U + c] * beside[at(L + c)];
+      write(sum, x, v, k);
     }
+    separate(x);
   }
 
   /// x ← W⁻ᵀ x
   COSTATE_ONE_INSTANCE void solve_transpose(Scalar* x) {
+    const Eigen::Index rows = rows_;
+    Vec* const v = x_.data();
+    interleave(x);
     std::array<Vec, at(L + U)> sums;
     sums.fill(Vec::Zero());
-    for (Eigen::Index k = 0; k < rows_; ++k) {
-      const Vec v = gather(x, k);
-      x_[at(k)] = v;
-      for (int c = 0; c < L; ++c) sums[at(c)] += left_[at(k * L + c)] * v;
-      for (int c = 0; c < U; ++c) sums[at(L + c)] += right_[at(k * U + c)] * v;
+    const Vec* const left = left_.data();
+    const Vec* const right = right_.data();
+    for (Eigen::Index k = 0; k < rows; ++k) {
+      const Vec entry = read(x, v, k);
+      v[k] = entry;
+      for (int c = 0; c < L; ++c) sums[at(c)] += left[k * L + c] * entry;
+      for (int c = 0; c < U; ++c) sums[at(L + c)] += right[k * U + c] * entry;
     }
-    for (Eigen::Index i = 0; i < border_; ++i) rest_[i] = x[row_of(i)];
+    for (Eigen::Index i = 0; i < border_; ++i) rest_[at(i)] = x[row_of(i)];
     each_neighbour(
-        [&](int c, Eigen::Index lane, Eigen::Index i) { rest_[i] -= sums[at(c)][lane]; });
-    if constexpr (most > 0) rest_ = small_.transpose().solve(rest_).eval();
-    for (Eigen::Index i = 0; i < border_; ++i) x[row_of(i)] = rest_[i];
-    for (const Coupling& b : couplings_) x_[at(b.k)][b.lane] -= b.entry * rest_[b.i];
+        [&](int c, Eigen::Index lane, Eigen::Index i) { rest_[at(i)] -= sums[at(c)][lane]; });
+    small_.solve_transpose(rest_.data());
+    for (Eigen::Index i = 0; i < border_; ++i) x[row_of(i)] = rest_[at(i)];
+    for (const Coupling& b : couplings_) x_[at(b.k)][b.lane] -= b.entry * rest_[at(b.i)];
     Window<U> above;
-    for (Eigen::Index k = 0; k < rows_; ++k) {
-      const Vec v = above.push(above.reduced(
-          x_[at(k)], [&](int q) -> const Vec& { return upper_[at((k - q) * U + q - 1)]; }, k));
-      x_[at(k)] = v * inverse_[at(k)];
+    const Vec* const upper = upper_.data();
+    const Vec* const inverse = inverse_.data();
+    for (Eigen::Index k = 0; k < rows; ++k) {
+      const auto with = [&](int q) -> const Vec& { return upper[(k - q) * U + q - 1]; };
+      v[k] = above.push(above.reduced(v[k], with, k)) * inverse[k];
     }
     Window<L> below;
-    for (Eigen::Index k = rows_ - 1; k >= 0; --k) {
-      scatter(below.push(below.reduced(
-                  x_[at(k)], [&](int q) -> const Vec& { return lower_[at((k + q) * L + q - 1)]; },
-                  rows_ - 1 - k)),
-              x, k);
+    const Vec* const lower = lower_.data();
+    for (Eigen::Index k = rows - 1; k >= 0; --k) {
+      const auto with = [&](int q) -> const Vec& { return lower[(k + q) * L + q - 1]; };
+      write(below.push(below.reduced(v[k], with, rows - 1 - k)), x, v, k);
     }
+    separate(x);
   }
 
  private:
@@ -301,21 +393,63 @@ class BlockedBandedLu {
   void scatter(const Vec& v, Scalar* x, Eigen::Index k) const {
     for (Eigen::Index lane = 0; lane < lanes; ++lane) x[start(lane) + k] = v[lane];
   }
+  // out[k * stride] = entry k of each block of x, for all k: wide registers are transposed faster
+  // than gathered.
+  void interleave(const Scalar* x, Vec* out, Eigen::Index stride) const {
+    Eigen::Index k = 0;
+    for (const Eigen::Index rows = rows_, apart = start(1); k + lanes <= rows; k += lanes) {
+      Square b;
+      for (Eigen::Index i = 0; i < lanes; ++i) b.col(i) = Eigen::Map<const Vec>(x + i * apart + k);
+      b.transposeInPlace();
+      for (Eigen::Index i = 0; i < lanes; ++i) out[(k + i) * stride] = b.col(i);
+    }
+    for (; k < rows_; ++k) out[k * stride] = gather(x, k);
+  }
+  // Before entry k of x is read and after it is written, for all k, if wide.
+  void interleave(const Scalar* x) {
+    if constexpr (wide) interleave(x, x_.data(), 1);
+  }
+  [[nodiscard]] Vec read(const Scalar* x, const Vec* interleaved, Eigen::Index k) const {
+    if constexpr (wide) return interleaved[k];
+    return gather(x, k);
+  }
+  void write(const Vec& v, Scalar* x, Vec* interleaved, Eigen::Index k) const {
+    if constexpr (wide) {
+      interleaved[k] = v;
+    } else {
+      scatter(v, x, k);
+    }
+  }
+  void separate(Scalar* x) const {
+    if constexpr (wide) {
+      Eigen::Index k = 0;
+      for (const Eigen::Index rows = rows_, apart = start(1); k + lanes <= rows; k += lanes) {
+        Square b;
+        for (Eigen::Index i = 0; i < lanes; ++i) b.col(i) = x_[at(k + i)];
+        b.transposeInPlace();
+        for (Eigen::Index i = 0; i < lanes; ++i) Eigen::Map<Vec>(x + i * apart + k) = b.col(i);
+      }
+      for (; k < rows_; ++k) scatter(x_[at(k)], x, k);
+    }
+  }
 
   // Visits (c, lane, i): column c of left_ (c < L) or right_ (c - L) belongs to border entry i.
   template <class Visit>
   void each_neighbour(const Visit& visit) const {
-    for (Eigen::Index lane = 0; lane < lanes; ++lane) {
-      // Left of a block are the last L rows of the border before it.
-      const Eigen::Index before = lane > 0 ? lane * gap : border_;
-      for (int c = 0; c < L && (lane > 0 || periodic); ++c) visit(c, lane, before - L + c);
-      for (int c = 0; c < U && lane * gap + c < border_; ++c) visit(L + c, lane, lane * gap + c);
-    }
+    for (Eigen::Index lane = 0; lane < lanes; ++lane) each_neighbour_of(lane, visit);
+  }
+  template <class Visit>
+  void each_neighbour_of(Eigen::Index lane, const Visit& visit) const {
+    // Left of a block are the last L rows of the border before it.
+    const Eigen::Index before = lane > 0 ? lane * gap : border_;
+    for (int c = 0; c < L && (lane > 0 || periodic); ++c) visit(c, lane, before - L + c);
+    for (int c = 0; c < U && lane * gap + c < border_; ++c) visit(L + c, lane, lane * gap + c);
   }
   [[nodiscard]] std::array<Vec, at(L + U)> neighbours() const {
     std::array<Vec, at(L + U)> out;
     out.fill(Vec::Zero());
-    each_neighbour([&](int c, Eigen::Index lane, Eigen::Index i) { out[at(c)][lane] = rest_[i]; });
+    each_neighbour(
+        [&](int c, Eigen::Index lane, Eigen::Index i) { out[at(c)][lane] = rest_[at(i)]; });
     return out;
   }
 
@@ -348,14 +482,22 @@ class BlockedBandedLu {
               Eigen::Index to, std::array<Done, at(std::max(L, 1))>& above, Growth& all) {
     std::array<Done, at(std::max(L, 1))> done = above;  // the nearest first, in registers
     Growth growth = all;
+    Vec* const lower = lower_.data();
+    Vec* const pivot = inverse_.data();
+    Vec* const upper = upper_.data();
+    Vec* const left = left_.data();
+    Vec* const right = right_.data();
     for (Eigen::Index k = from; k < to; ++k) {
       std::array<Vec, at(L + U + 1)> row;
-      for (int j = -L; j <= U; ++j) {
-        row[at(j + L)] = -a * each_lane([&](Eigen::Index i) { return jacobian.band(i, j); }, k);
-      }
-      row[at(L)] += each_lane(diagonal, k);
+      const auto entries = [&](int j, const Vec* interleaved) {
+        if constexpr (wide) return Vec(-a * *interleaved);
+        return Vec(-a * gather(jacobian.diagonal(j), k));
+      };
+      for (int j = 1; j <= L; ++j) row[at(L - j)] = entries(-j, lower + k * L + j - 1);
+      row[at(L)] = entries(0, pivot + k) + each_lane(diagonal, k);
+      for (int j = 1; j <= U; ++j) row[at(L + j)] = entries(j, upper + k * U + j - 1);
       Done now;
-      for (int c = 0; c < U; ++c) right_[at(k * U + c)] = Vec::Zero();
+      for (int c = 0; c < U; ++c) right[k * U + c] = Vec::Zero();
       if constexpr (edge) {
         if (!periodic) {
           for (int j = -L; j <= U; ++j) {
@@ -368,7 +510,7 @@ class BlockedBandedLu {
         }
         for (int j = 1; j <= U; ++j) {
           if (k + j < rows_) continue;
-          right_[at(k * U + k + j - rows_)] = std::exchange(row[at(j + L)], Vec(Vec::Zero()));
+          right[k * U + k + j - rows_] = std::exchange(row[at(j + L)], Vec(Vec::Zero()));
         }
       }
       for (int j = L; j >= 1; --j) {
@@ -379,17 +521,17 @@ class BlockedBandedLu {
         for (int q = 0; q < U; ++q)
           row[at(L - j + 1 + q)] -= (entry * with.upper[at(q)]) * with.inverse;
         for (int c = 0; c < L; ++c) now.left[at(c)] -= multiplier * with.left[at(c)];
-        lower_[at(k * L + j - 1)] = multiplier;
+        lower[k * L + j - 1] = multiplier;
         growth.see(multiplier);
       }
       now.inverse = row[at(L)].inverse();
       growth.ones += row[at(L)] * now.inverse;
-      inverse_[at(k)] = now.inverse;
+      pivot[k] = now.inverse;
       for (int q = 0; q < U; ++q) {
         now.upper[at(q)] = row[at(L + 1 + q)];
-        upper_[at(k * U + q)] = row[at(L + 1 + q)] * now.inverse;
+        upper[k * U + q] = row[at(L + 1 + q)] * now.inverse;
       }
-      for (int c = 0; c < L; ++c) left_[at(k * L + c)] = now.left[at(c)];
+      for (int c = 0; c < L; ++c) left[k * L + c] = now.left[at(c)];
       for (std::size_t j = done.size() - 1; j > 0; --j) done[j] = done[j - 1];
       done[0] = now;
     }
@@ -407,21 +549,24 @@ class BlockedBandedLu {
         }
       }
     }
-    std::array<Window<U>, at(L + U)> above;
-    for (Eigen::Index k = rows_ - 1; k >= 0; --k) {
-      const Vec inverse = inverse_[at(k)];
-      const Vec* const upper = upper_.data() + k * U;
-      for (int c = 0; c < L; ++c) {
-        Vec& v = left_[at(k * L + c)];
-        v = above[at(c)].push(above[at(c)].reduced(v * inverse, upper));
-        growth.see(v);
-      }
-      for (int c = 0; c < U; ++c) {
-        Vec& v = right_[at(k * U + c)];
-        v = above[at(L + c)].push(above[at(L + c)].reduced(v * inverse, upper));
-        growth.see(v);
+    const Eigen::Index rows = rows_;
+    const Vec* const inverse = inverse_.data();
+    const Vec* const upper = upper_.data();
+    Vec* const left = left_.data();
+    Vec* const right = right_.data();
+    // With numbers of columns known at compile time the windows are registers.
+    [&]<std::size_t... l, std::size_t... r>(std::index_sequence<l...>, std::index_sequence<r...>) {
+      [[maybe_unused]] std::array<Window<U>, at(L + U)> above;
+      for (Eigen::Index k = rows - 1; k >= 0; --k) {
+        [[maybe_unused]] const auto substitute = [&](Window<U>& w, Vec& v) {
+          v = w.push(w.reduced(v * inverse[k], upper + k * U));
+          growth.see(v);
+        };
+        (substitute(above[l], left[k * L + static_cast<Eigen::Index>(l)]), ...);
+        (substitute(above[L + r], right[k * U + static_cast<Eigen::Index>(r)]), ...);
       }
     }
+    (std::make_index_sequence<at(L)>{}, std::make_index_sequence<at(U)>{});
     return growth;
   }
 
@@ -429,10 +574,10 @@ class BlockedBandedLu {
   template <class Diagonal>
   bool reduce(const Matrix& jacobian, Scalar a, const Diagonal& diagonal) {
     couplings_.clear();
-    Small s = Small::Identity();
+    small_.clear(border_);
     for (Eigen::Index i = 0; i < border_; ++i) {
       const Eigen::Index row = row_of(i);
-      s(i, i) = diagonal(row);
+      small_(i, i) += diagonal(row);
       for (int j = -L; j <= U; ++j) {
         Eigen::Index c = row + j;
         if (c < 0 || c >= size_) {
@@ -443,27 +588,20 @@ class BlockedBandedLu {
         const Eigen::Index lane = std::min(c / (rows_ + gap), lanes - 1);
         const Eigen::Index k = c - start(lane);
         if (k >= rows_) {
-          s(i, lane * gap + k - rows_) += entry;
+          small_(i, lane * gap + k - rows_) += entry;
         } else {
           couplings_.push_back({i, k, lane, entry});
         }
       }
     }
     for (const Coupling& b : couplings_) {
-      each_neighbour([&](int c, Eigen::Index lane, Eigen::Index i) {
-        if (lane != b.lane) return;
+      each_neighbour_of(b.lane, [&](int c, Eigen::Index lane, Eigen::Index i) {
         const Vec& z = c < L ? left_[at(b.k * L + c)] : right_[at(b.k * U + c - L)];
-        s(b.i, i) -= b.entry * z[lane];
+        small_(b.i, i) -= b.entry * z[lane];
       });
     }
-    if constexpr (most > 0) {
-      small_.compute(s);
-      return is_regular(small_);
-    }
-    return true;
+    return small_.factor();
   }
-
-  using Small = Eigen::Matrix<Scalar, most, most>;
 
   Eigen::Index size_, rows_, border_;
   std::vector<Vec> lower_;    // row k: multipliers of the rows k-1, k-2, …
@@ -472,8 +610,8 @@ class BlockedBandedLu {
   std::vector<Vec> left_, right_;
   std::vector<Coupling> couplings_;
   std::vector<Vec> x_;
-  Eigen::PartialPivLU<Small> small_;
-  Eigen::Matrix<Scalar, most, 1> rest_;
+  SmallLu<Scalar, most> small_;  // of S
+  std::array<Scalar, at(std::max(most, 1))> rest_;
 };
 
 /// Factors W = M - a J(t, y, p), M diagonal, by banded LU: in blocks without interchanges if that

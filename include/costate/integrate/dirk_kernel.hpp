@@ -237,15 +237,13 @@ class DirkKernel : public StepKernel<DirkKernel<F, T, Objective>, F, Objective> 
     lambda = stage_algebra::plus<Ones, 0, solution>(lambda, 1, k_);
   }
 
-  // r ← r - (M - h a J)ᵀ d, given Jᵀ d; returns the largest magnitude among the terms.
-  Scalar subtract_product(Scalar ha, const State& d, const State& product, State& r) {
+  // r ← r - (M - h a J)ᵀ d, given Jᵀ d.
+  Remainder<Scalar> subtract_product(Scalar ha, const State& d, const State& product, State& r) {
     if constexpr (HasMass<F>) {
       mass_transpose_product(f_, d, u_);
-      r += ha * product - u_;
-      return (ha * product).cwiseAbs().cwiseMax(u_.cwiseAbs()).maxCoeff();
+      return add_difference(ha, product, u_, r);
     } else {
-      r += ha * product - d;
-      return (ha * product).cwiseAbs().cwiseMax(d.cwiseAbs()).maxCoeff();
+      return add_difference(ha, product, d, r);
     }
   }
 

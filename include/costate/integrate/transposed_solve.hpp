@@ -10,6 +10,7 @@
 #include <Eigen/Core>
 
 #include "costate/core/error.hpp"
+#include "costate/integrate/magnitude.hpp"
 #include "costate/integrate/time_grid.hpp"
 
 /// @file
@@ -26,8 +27,8 @@ namespace costate {
 /// @param r        in: rhs; out: what is left of it
 /// @param d        work space
 /// @param correct  (d), d ← W̃⁻ᵀ d
-/// @param apply    (d, r) -> Scalar: r ← r - Wᵀ d; returns the largest magnitude among the terms
-///                 that Wᵀ d is made of
+/// @param apply    (d, r): r ← r - Wᵀ d; returns the largest magnitude among the terms that Wᵀ d is
+///                 made of, or that and the one of what is left, as `Remainder`
 /// @param refresh  () -> bool: makes W̃ = W as exactly as it can; false if that is impossible
 /// @param cost     of `refresh`, in corrections: when it pays
 /// @returns the residual relative to the terms it is made of, in the maximum norm; at most
@@ -38,10 +39,7 @@ double solve_transposed(V& r, V& d, const Correct& correct, const Apply& apply,
   using Scalar = typename V::Scalar;
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon());
   constexpr int most_corrections = 60;
-  const auto size = [](const V& v) {  // a NaN propagates
-    return static_cast<double>(v.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>());
-  };
-  const double start = size(r);
+  const auto start = static_cast<double>(copy_magnitude(r, d));
   if (start == 0) return 0;
   // Adjoints of dissipative problems vanish: below this, rounding is absolute.
   double scale = static_cast<double>(std::numeric_limits<Scalar>::min()) / epsilon;
@@ -49,10 +47,11 @@ double solve_transposed(V& r, V& d, const Correct& correct, const Apply& apply,
   double last = 1;
   bool fresh = false;
   for (int i = 0; i < most_corrections; ++i) {
-    d = r;
+    if (i > 0) d = r;
     correct(d);
-    scale = std::max(scale, static_cast<double>(apply(d, r)));
-    const double left = size(r) / scale;
+    const Remainder<Scalar> remainder = remainder_of(apply(d, r), r);
+    scale = std::max(scale, static_cast<double>(remainder.term));
+    const double left = static_cast<double>(remainder.left) / scale;
     if (!std::isfinite(left) || left <= 8 * epsilon) return left;
     const double rate = left / last;
     last = left;
