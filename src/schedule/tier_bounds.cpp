@@ -14,8 +14,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 // Straight parts of h for one number of slots, and for all together if those are few.
 constexpr int most_parts_each = 20'000;
 constexpr int most_parts_of_all = 200'000;
-constexpr double rounding = 0x1p-33;  // of slopes that are the same
-constexpr double rounding_of_values = 0x1p-46;
+constexpr double rounding_of_slopes = 0x1p-33;  // that are the same
+constexpr double rounding_of_values = 0x1p-50;
 
 }  // namespace
 
@@ -169,12 +169,14 @@ void TierBounds::carry_on(std::size_t k, std::size_t column) {
     const Step l = left.last() + 1;
     const Part next = part(k, left, right, l, near, hints);
     const double slope = out.last_slope();
-    const auto same = [slope](double other) { return std::abs(other - slope) <= slope * rounding; };
-    const double least = left.at(l - 1) + slope;
-    return left.corners() > 1 && next.other <= next.steeper && same(next.other) &&
-           same(left.last_slope()) && is_alone(l, next.h, slope) &&
-           next.h >= least * (1 - rounding_of_values) &&
-           write + next.h >= (out.at(l - 1) + slope) * (1 - rounding_of_values);
+    const auto same = [](double value, double other, double rounding) {
+      return std::abs(value - other) <= other * rounding;
+    };
+    return left.corners() > 1 && next.other <= next.steeper &&
+           same(next.other, slope, rounding_of_slopes) &&
+           same(left.last_slope(), slope, rounding_of_slopes) && is_alone(l, next.h, slope) &&
+           same(next.h, left.at(l - 1) + slope, rounding_of_values) &&
+           same(write + next.h, out.at(l - 1) + slope, rounding_of_values);
   };
   Step near = left.last() / 2;
   for (int parts = 0; left.last() < known_; ++parts) {
@@ -227,42 +229,36 @@ double TierBounds::kept_bound(std::size_t k, Step l, Slot s) const {
   return kept_of(k, s).at(l);
 }
 
+// The least of the sums of j steps, and that j; l is longer than the tables.
+TierBounds::Sum TierBounds::least_sum(std::size_t k, Step l, Slot s) const {
+  const Envelope& left = kept_of(k, s);
+  if (k == 0 && s == 1) return {l - 1, left.at(l)};
+  const Envelope& right = all_of(k, s - 1);
+  Hints hints{left.corners(), right.corners()};
+  const Step j = least(left, right, l, l / 2, hints);
+  const double steps = static_cast<double>(j) * tables_.step();
+  return {j, steps + left.at(j, hints.left) + right.at(l - j, hints.right) + levels()[k].read};
+}
+
 double TierBounds::lower_bound(Step l) const {
   const std::size_t k = levels_.size() - 1;
   l = std::min(l, known_);
   if (l <= 1) return 0;
   if (k == 0 && binomial_bottom()) return levels_[0].all.front().at(l);
   const Slot s = all_slots(k);
-  double p = 0;
-  if (l <= tables_.longest()) {
-    p = tables_.kept(k, l, s);
-  } else if (k == 0 && s == 1) {
-    p = kept_of(k, s).at(l);
-  } else {
-    const Envelope& left = kept_of(k, s);
-    const Envelope& right = all_of(k, s - 1);
-    Hints hints{left.corners(), right.corners()};
-    const Step j = least(left, right, l, l / 2, hints);
-    p = static_cast<double>(j) * tables_.step() + left.at(j) + right.at(l - j) + levels()[k].read;
-  }
+  const double p = l <= tables_.longest() ? tables_.kept(k, l, s) : least_sum(k, l, s).cost;
   return std::min(lower(k, l), tables_.write(k) + p);
 }
 
 bool TierBounds::keeps(std::size_t k, Step l, Slot s) const {
   if (l <= tables_.longest()) return tables_.keeps(k, l, s);
-  return tables_.write(k) + kept_of(k, s).at(l) < lower(k, l);
+  return tables_.write(k) + least_sum(k, l, s).cost < lower(k, l);
 }
 
 Step TierBounds::split(std::size_t k, Step l, Slot s) const {
   if (l <= tables_.longest()) return tables_.split(k, l, s);
-  if (k == 0 && s == 1) return l - 1;
-  const Envelope& left = kept_of(k, s);
-  const Envelope& right = all_of(k, s - 1);
-  Hints hints{left.corners(), right.corners()};
-  const Step j = least(left, right, l, l / 2, hints);
-  const double cost =
-      static_cast<double>(j) * tables_.step() + left.at(j) + right.at(l - j) + levels()[k].read;
-  return cost < lower(k, l) ? j : 0;
+  const Sum sum = least_sum(k, l, s);
+  return sum.cost < lower(k, l) || (k == 0 && s == 1) ? sum.split : 0;
 }
 
 Step TierBounds::repeats(std::size_t k, Step l) const {
@@ -272,12 +268,18 @@ Step TierBounds::repeats(std::size_t k, Step l) const {
   const Step from = std::max(tables_.longest(), all.last());
   if (l <= from) return 1;
   const Step j = split(k, l, 0);
-  const Step times = j > 0 ? (l - j - 1 - from) / j + 1 : 1;
-  if (times <= 1) return 1;
-  const Step least = l - times * j;  // what remains
-  std::size_t hint = 0;
-  const bool grows = k == 0 || levels_[k].all.front().slope(least, hint) >= all.slope(from, hint);
-  return grows && split(k, least + j, 0) == j && keeps(k, least, 0) ? times : 1;
+  if (j == 0) return 1;
+  const auto holds = [&](Step times) {
+    const Step left = l - times * j;
+    std::size_t hint = 0;
+    const bool grows = k == 0 || levels_[k].all.front().slope(left, hint) >= all.slope(from, hint);
+    return grows && split(k, left + j, 0) == j && keeps(k, left, 0);
+  };
+  // Near where the level below takes over it may not: then only a part of the way.
+  for (Step times = (l - j - 1 - from) / j + 1; times > 1; times /= 2) {
+    if (holds(times)) return times;
+  }
+  return 1;
 }
 
 }  // namespace costate

@@ -51,11 +51,16 @@ class TierBounds final : public TierRule {
     std::size_t left = 0;
     std::size_t right = 0;
   };
+  struct Sum {
+    Step split;
+    double cost;
+  };
   struct Part;
   void fill(std::size_t k);
   void carry_on(std::size_t k, std::size_t column);
   [[nodiscard]] Part part(std::size_t k, const Envelope& left, const Envelope& right, Step l,
                           Step near, Hints& hints) const;
+  [[nodiscard]] Sum least_sum(std::size_t k, Step l, Slot s) const;
   // O(k-1, l, c_{k-1}) or below: what the start of l steps costs if it is not kept at level k.
   [[nodiscard]] double lower(std::size_t k, Step l) const;
   [[nodiscard]] const Envelope& kept_of(std::size_t k, Slot s) const {

@@ -78,6 +78,7 @@ class TierRule {
 
 /// What the schedule of a rule does to `n` steps, without running through it: equal parts are
 /// counted once. One entry for each tier of `rooms`, with the room that the schedule uses.
+/// @throws InvalidArgument if there are too many different parts
 [[nodiscard]] Counts tiered_counts(const TierRule& rule, Step n,
                                    const std::vector<TierSlots>& rooms);
 

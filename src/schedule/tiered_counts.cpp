@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
 
+#include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "tier_rule.hpp"
 
@@ -21,9 +23,15 @@ struct Tally {
 
 constexpr std::size_t most_listed = 20'000'000;  // numbers in all the lists of runs
 
+// Different parts of a schedule, a million of which take some seconds; over an open level, where
+// one stretch follows another, there are few, unless the rule goes astray for very long runs.
+constexpr std::size_t most_parts = 3'000'000;
+constexpr std::size_t most_of_open = 20'000;
+
 class Counter {
  public:
-  explicit Counter(const TierRule& rule) : rule_(rule) {}
+  explicit Counter(const TierRule& rule)
+      : rule_(rule), most_parts_(rule.levels().back().open() ? most_of_open : most_parts) {}
 
   // Whether the runs of all parts are listed.
   [[nodiscard]] bool lists() const noexcept { return listed_ <= most_listed; }
@@ -35,6 +43,10 @@ class Counter {
       std::vector<Key> open{root.key};
       while (!open.empty()) {
         const Key key = open.back();
+        if (open.size() + done_.size() > most_parts_) {
+          throw InvalidArgument("a schedule of " + std::to_string(n) +
+                                " steps has too many different parts to be counted");
+        }
         if (done_.count(key) != 0) {
           open.pop_back();
           continue;
@@ -165,6 +177,7 @@ class Counter {
   }
 
   const TierRule& rule_;
+  std::size_t most_parts_;
   std::map<Key, Tally> done_;  // without the write of the start itself
   std::size_t listed_ = 0;     // numbers in their lists of runs
 };
