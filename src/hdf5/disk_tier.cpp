@@ -195,7 +195,7 @@ void DiskTier::write_from(std::span<const std::byte> state) {
   ++waits_;
   asked_.notify_one();
   while (buffer.next < buffer.pieces) work(buffer, lock, nullptr);
-  while (to_hash_ < buffer.pieces) hash_some(lock);
+  while (to_hash_ < buffer.pieces) hash_next(lock);
   await(lock, [&] { return hashers_ == 0; });
   hashing_ = nullptr;
   ++waits_;
@@ -671,19 +671,15 @@ void DiskTier::work(Buffer& buffer, Lock& lock, Packer* packer) {
   }
 }
 
-// A few pieces of what the caller writes itself, with the lock open.
-void DiskTier::hash_some(Lock& lock) {
+// The next piece of what the caller writes itself, with the lock open.
+void DiskTier::hash_next(Lock& lock) {
   Buffer& buffer = *hashing_;
-  const std::size_t first = to_hash_;
-  const std::size_t last = std::min(buffer.pieces, first + pieces_at_once);
-  to_hash_ = last;
+  const std::size_t i = to_hash_++;
   ++hashers_;
   lock.unlock();
   const std::span<const std::byte> all(buffer.bytes, buffer.size);
-  for (std::size_t i = first; i < last; ++i) {
-    const std::size_t at = i * piece_bytes;
-    buffer.hashes[i] = hash_bytes(all.subspan(at, std::min(piece_bytes, all.size() - at)));
-  }
+  const std::size_t at = i * piece_bytes;
+  buffer.hashes[i] = hash_bytes(all.subspan(at, std::min(piece_bytes, all.size() - at)));
   lock.lock();
   if (--hashers_ == 0) done_.notify_all();
 }
@@ -760,7 +756,7 @@ void DiskTier::serve(Packer* packer) {
   Lock lock(lock_);
   for (;;) {
     if (hashing_ != nullptr && to_hash_ < hashing_->pieces) {
-      hash_some(lock);
+      hash_next(lock);
       if (hashing_ != nullptr && to_hash_ == hashing_->pieces && next_work() == nullptr) {
         linger(lock);
       }

@@ -171,7 +171,7 @@ class DiskTier final : public Tier {
   void linger(Lock& lock);
   [[nodiscard]] bool better_written_at_once(std::size_t bytes) const noexcept;
   void write_from(std::span<const std::byte> state);
-  void hash_some(Lock& lock);
+  void hash_next(Lock& lock);
   void serve(Packer* packer);
   void settle();
   void free_row(Slot row) noexcept;
