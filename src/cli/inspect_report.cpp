@@ -95,6 +95,10 @@ std::string of_steps(Step steps) {
   return steps == unknown ? std::string() : " of " + std::to_string(steps);
 }
 
+std::string some(const Outlook& next) {
+  return next.counted ? "" : "some ";
+}
+
 std::string outlook_text(const Inspection& found, TransferCosts disk) {
   const Outlook next = outlook(found, disk);
   switch (next.act) {
@@ -105,14 +109,16 @@ std::string outlook_text(const Inspection& found, TransferCosts disk) {
     case Outlook::Act::forward: {
       std::string out =
           "goes on forward from step " + std::to_string(next.step) + of_steps(next.steps);
-      if (next.advances) out += "; " + std::to_string(*next.advances) + " advances to go";
+      if (next.advances) {
+        out += "; " + some(next) + std::to_string(*next.advances) + " advances to go";
+      }
       return out;
     }
     case Outlook::Act::reverse: {
       std::string out =
           "goes on with the adjoint at step " + std::to_string(next.step) + of_steps(next.steps);
       if (next.advances) {
-        out += "; recomputes " + std::to_string(*next.advances) + " forward steps";
+        out += "; recomputes " + some(next) + std::to_string(*next.advances) + " forward steps";
       }
       return out;
     }
@@ -147,7 +153,7 @@ std::optional<Step> advances(const Inspection& found, const InspectedRecord& rec
     point.stored.insert(point.stored.begin(), {0, slot});
   }
   try {
-    if (point.end > most_resumed) return std::nullopt;  // it is not counted
+    if (point.end > most_resumed) return resume_advances(point);
     Costs costs;
     costs.tiers = {{.name = "memory", .slots = found.memory_slots},
                    {.name = "disk", .slots = found.slots, .write = disk.write, .read = disk.read}};
@@ -165,11 +171,12 @@ Outlook outlook(const Inspection& found, TransferCosts disk) {
     next.act = Outlook::Act::done;
   } else if (found.current < found.records.size()) {
     const InspectedRecord& record = found.records[found.current];
-    next.act =
-        record.phase == RunRecord::Phase::forward ? Outlook::Act::forward : Outlook::Act::reverse;
+    const bool forward = record.phase == RunRecord::Phase::forward;
+    next.act = forward ? Outlook::Act::forward : Outlook::Act::reverse;
     next.step = record.step;
     next.steps = record.steps;
     next.advances = advances(found, record, disk);
+    next.counted = next.advances && (forward ? record.steps : record.step) <= most_resumed;
   }
   return next;
 }
@@ -286,7 +293,8 @@ std::string json(const Inspection& found, TransferCosts disk) {
     out += std::string("{\"sweep\": ") + quoted(word(next.act)) +
            ", \"step\": " + std::to_string(next.step) +
            ", \"steps\": " + (next.steps == unknown ? "null" : std::to_string(next.steps)) +
-           ", \"advances\": " + (next.advances ? std::to_string(*next.advances) : "null") + "}";
+           ", \"advances\": " + (next.advances ? std::to_string(*next.advances) : "null") +
+           ", \"counted\": " + (next.counted ? "true" : "false") + "}";
   }
   return out + "\n}\n";
 }

@@ -15,6 +15,7 @@ struct Outlook {
   Step step = 0;                 ///< where it takes up
   Step steps = unknown;          ///< of the run
   std::optional<Step> advances;  ///< forward steps that it would make; not known before n is
+  bool counted = false;          ///< or they are the fewest, and costs may ask for more
 };
 
 /// @param disk  `Budget::disk_costs` of that call

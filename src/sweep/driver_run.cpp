@@ -90,7 +90,7 @@ void Driver::resume(const RunRecord& record, Step limit) {
     point.steps = n_;
     point.end = forward ? n_ : record.step;
     point.turned = !forward;
-    schedule_ = continue_known(costs_of(layout_, options_), point);
+    schedule_ = continuation(costs_of(layout_, options_), point);
   } else {
     if (layout_.memory_slots <= in_memory) {
       const Bytes slot = MemoryTier::bytes_per_slot(layout_.row_bytes, layout_.varying);

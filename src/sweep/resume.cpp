@@ -32,7 +32,7 @@ class Continued final : public Generator {
       point_.end = p_;
       point_.turned = true;
       point_.live = unknown;
-      tail_.emplace(continue_known(costs_, point_));
+      tail_.emplace(continuation(costs_, point_));
     }
     return tail_->next_command();
   }
@@ -66,10 +66,6 @@ class Continued final : public Generator {
 };
 
 }  // namespace
-
-Schedule continue_known(const Costs& costs, const ResumePoint& point) {
-  return continuation(costs, point);
-}
 
 Schedule continue_online(Step p, Slot first, Slot count, const Costs& costs,
                          const ResumePoint& point, Step guess) {

@@ -9,9 +9,6 @@
 
 namespace costate::detail {
 
-/// The continuation of a run of known length.
-Schedule continue_known(const Costs& costs, const ResumePoint& point);
-
 /// The continuation of a run whose length is not known, from x_p, which is live. The steps from p
 /// on are planned online, in the slots [first, first + count); what is stored below p is left as it
 /// is until they are reversed, and then taken up.

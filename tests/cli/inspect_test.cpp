@@ -5,6 +5,7 @@
 #include <string>
 
 #include "costate/hdf5/run_directory.hpp"
+#include "costate/schedule/binomial.hpp"
 #include "costate/sweep/run.hpp"
 #include "run_command.hpp"
 #include "support/catch.hpp"
@@ -19,8 +20,9 @@ namespace {
 
 constexpr std::size_t size = 700;
 
-RunResult run_until(const std::string& directory, int asked, TransferCosts disk = {}) {
-  W1 model(size);
+RunResult run_until(const std::string& directory, int asked, TransferCosts disk = {},
+                    Step steps = 200) {
+  W1 model(size, 0.9, 0.01, steps);
   const RunSpec store = run_directory({.directory = directory,
                                        .capacity = 36_KiB + 9 * 8256 + 2 * 8192,
                                        .io_threads = 0,
@@ -67,6 +69,7 @@ TEST_CASE("inspect tells what a resume then does", "[cli][inspect][property]") {
     CHECK(json_value(resume, "step") == std::to_string(result.resumed_step));
     CHECK(json_value(resume, "steps") == "200");
     CHECK(json_value(resume, "advances") == std::to_string(result.report.advances));
+    CHECK(json_value(resume, "counted") == "true");
     const bool forward = result.resumed_phase == RunRecord::Phase::forward;
     CHECK(json_value(resume, "sweep") == (forward ? "\"forward\"" : "\"reverse\""));
     const std::string step = std::to_string(result.resumed_step) + " of 200; ";
@@ -79,6 +82,22 @@ TEST_CASE("inspect tells what a resume then does", "[cli][inspect][property]") {
     CHECK(shows(after, "finished run"));
     CHECK(shows(after, "returns the result at once"));
   }
+}
+
+TEST_CASE("inspect tells the fewest advances of what is too long to be counted",
+          "[cli][inspect][unit]") {
+  constexpr Step steps = 20'000'000;
+  const TempFolder folder;
+  REQUIRE_FALSE(run_until(folder.path(), 0, {}, steps).finished);
+  const Ran programs = costate_command("inspect --json " + folder.path());
+  const std::string resume = programs.output.substr(programs.output.find("\"resume\""));
+  CHECK(json_value(resume, "counted") == "false");
+  const Slot slots = std::stoll(json_value(programs.output, "memory_slots")) +
+                     std::stoll(json_value(programs.output, "slots"));
+  CHECK(slots > 6);
+  CHECK(json_value(resume, "advances") == std::to_string(binomial_advances(steps, slots)));
+  const Ran people = costate_command("inspect " + folder.path());
+  CHECK(shows(people, "; some " + json_value(resume, "advances") + " advances to go"));
 }
 
 TEST_CASE("inspect refuses costs that mean nothing", "[cli][inspect][unit]") {
