@@ -115,15 +115,16 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   } else if (complete) {
     rule = std::make_shared<TierTables>(levels, costs.step, std::max<Step>(n, 1));
   } else {
-    const auto refuse = [n](const char* slots) {
-      throw InvalidArgument("a hierarchical plan of " + std::to_string(n) + " steps in so " +
-                            slots + " slots takes too long to make");
+    const auto refuse = [n](const char* why) {
+      throw InvalidArgument("a hierarchical plan of " + std::to_string(n) +
+                            " steps takes too long to make with so " + why +
+                            " (`choose`, or --schedule auto, takes what can be had)");
     };
-    if (columns > most_columns * effort) refuse("many");
+    if (columns > most_columns * effort) refuse("many slots to keep states in at a cost");
     const auto longest = static_cast<Step>(std::sqrt(2 * quick * effort / columns));
     auto bounds = std::make_shared<TierBounds>(
         TierTables(levels, costs.step, std::clamp<Step>(longest, 64, 4096)), n);
-    if (bounds->is_cut()) refuse("few");
+    if (bounds->is_cut()) refuse("few slots in the first tier");
     lower_bound = bounds->lower_bound(n);
     rule = std::move(bounds);
   }
