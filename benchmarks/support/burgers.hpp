@@ -58,7 +58,7 @@ struct Burgers {
     const double d = diffuses * p[0] / (dx * dx);
     const Eigen::Index n = y.size();
     // The second difference is its own transpose, so the parameter's share is yᵀ of it, too.
-    constexpr Eigen::Index width = 4;
+    constexpr Eigen::Index width = 8;
     using Block = Eigen::Array<double, width, 1>;
     double ends = 0;
     const auto at = [&](Eigen::Index i, Eigen::Index l, Eigen::Index r) {
