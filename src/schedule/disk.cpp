@@ -21,7 +21,7 @@ namespace {
 constexpr Step table_steps = 4096;
 
 // A checkpoint on disk every `period` steps as long as more are ahead than the tables cover and
-// than memory alone reverses at less than the cost of the period; then as the tables say. What is
+// than memory alone reverses at less than what the period saves; then as the tables say. What is
 // longer than the tables but not ahead of that is left to memory.
 class PeriodicRule final : public TierRule {
  public:
@@ -93,21 +93,33 @@ Plan periodic_disk(const Costs& costs, Step n) {
   // The least cost a step of a stretch between two states on disk. One too long for the tables is
   // reversed in memory alone.
   const Slot slots = std::min(room.front().slots, most);
-  const auto cost = [&](Step q) {
-    const double reversed = q <= longest
-                                ? tables.kept(1, q, 0)
-                                : costs.step * static_cast<double>(binomial_advances(q, slots));
-    return (disk.write + disk.read + reversed) / static_cast<double>(q);
+  const auto in_memory = [&](Step l) {
+    return costs.step * static_cast<double>(binomial_advances(l, slots));
   };
+  const auto stretch = [&](Step q) {
+    return disk.write + disk.read + (q <= longest ? tables.kept(1, q, 0) : in_memory(q));
+  };
+  const auto a_step = [&](Step q) { return stretch(q) / static_cast<double>(q); };
   Step period = binomial;
   if (binomial <= longest) {
     for (Step q = 1; q <= longest; ++q) {
-      if (cost(q) < cost(period)) period = q;
+      if (a_step(q) < a_step(period)) period = q;
     }
   }
-  // Memory alone takes r advances for each step more up to beta(slots, r).
-  const double repeats = std::min(1 + cost(period) / costs.step, static_cast<double>(most));
-  const Step alone = beta(slots, static_cast<Step>(repeats));
+  // Memory alone is the better as long as a stretch less to reverse saves less than it costs. It
+  // saves the more the longer the run, advances being convex.
+  const double paid = stretch(period) + costs.step * static_cast<double>(period);
+  const auto pays = [&](Step l) {
+    const Step rest = l - period;
+    const double kept = rest <= longest ? disk.write + tables.kept(1, rest, 0) : in_memory(rest);
+    return binomial_advances(l, slots) == saturated ||
+           in_memory(l) > paid + std::min(in_memory(rest), kept);
+  };
+  Step alone = std::max(longest, period);
+  for (Step above = most; alone < above;) {
+    const Step middle = above - (above - alone) / 2;
+    (pays(middle) ? above : alone) = pays(middle) ? middle - 1 : middle;
+  }
   const auto rule = std::make_shared<PeriodicRule>(std::move(tables), period, alone);
   Counts counts = tiered_counts(*rule, n, room);
   if (counts.tiers.back().peak > room.back().slots) {

@@ -22,16 +22,21 @@ using Kind = Command::Kind;
 
 constexpr double most_exhaustive = 4e9;  // n² M
 constexpr Step most_cells = 20'000'000;  // n M
+constexpr Step most_tabled = 1'000'000;  // the cube of it fits a `Step`
 constexpr Step window = 32;
 
-// What to do in each situation: the tables A, B, C of the header.
+// What to do in each situation: the tables A, B, C of the header for up to n steps, and beyond
+// them what the binomial schedule does with states.
 class Choices {
  public:
+  /// @param n         at most `most_tabled`
+  /// @param units     more slots are left alone
   /// @param advances  if given, gets those of A(n, M) for M = 0 … units, `saturated` if it cannot
-  /// be
-  ///                  done; nothing else is kept
+  ///                  be done; nothing else is kept
   Choices(Step n, Slot units, Slot sigma, bool has_next, std::vector<Step>* advances = nullptr)
-      : width_(static_cast<std::size_t>(n) + 1),
+      : longest_(n),
+        units_(units),
+        width_(static_cast<std::size_t>(n) + 1),
         sigma_(sigma),
         has_next_(has_next),
         exhaustive_(static_cast<double>(n) * static_cast<double>(n) *
@@ -51,11 +56,17 @@ class Choices {
   [[nodiscard]] bool has_next() const noexcept { return has_next_; }
   [[nodiscard]] bool exhaustive() const noexcept { return exhaustive_; }
   /// A: whether to tape the first step; else store its state.
-  [[nodiscard]] bool tape(Step l, Slot m) const { return tapes_[cell(l, m)] != 0; }
+  [[nodiscard]] bool tape(Step l, Slot m) const {
+    return l <= longest_ && tapes_[cell(l, std::min(m, units_))] != 0;
+  }
   /// B: k, or 0: tape the first step and give its state back.
-  [[nodiscard]] Step split(Step l, Slot m) const { return splits_[cell(l, m)]; }
+  [[nodiscard]] Step split(Step l, Slot m) const {
+    return l <= longest_ ? splits_[cell(l, std::min(m, units_))] : binomial_split(l, m + 1);
+  }
   /// C: k; 1 means that [i+1, j) is reversed from x_{i+1} without coming back to the tape.
-  [[nodiscard]] Step restart(Step l, Slot m) const { return restarts_[cell(l, m)]; }
+  [[nodiscard]] Step restart(Step l, Slot m) const {
+    return restarts_[cell(l, std::min(m, units_))];
+  }
 
  private:
   // Forward steps times `unit` plus writes: fewest steps first, then fewest writes.
@@ -146,6 +157,8 @@ class Choices {
     if (l - 1 > to) attempt(l - 1);
   }
 
+  Step longest_;
+  Slot units_;
   std::size_t width_;
   Slot sigma_;
   bool has_next_;
@@ -311,13 +324,33 @@ class Mixed final : public Generator {
   std::size_t given_ = 0;
 };
 
+// More than the tapes of all steps but the last can never be used.
+Slot useful_slots(Step n, Slot sigma) {
+  return std::max<Slot>(1, saturating_multiply(std::max<Step>(n - 1, 0), sigma));
+}
+
+// The longest run for which there is room for tables of all slots that are of use.
+Step longest_tabled(Step n, Slot slots, Slot sigma) {
+  const auto fits = [&](Step l) {
+    return std::min(slots, useful_slots(l, sigma)) < most_cells / (l + 1);
+  };
+  Step low = std::min<Step>(n, 1000);  // at least, with fewer slots if need be
+  Step high = std::min(n, most_tabled);
+  while (low < high) {
+    const Step middle = high - (high - low) / 2;
+    (fits(middle) ? low : high) = fits(middle) ? middle : middle - 1;
+  }
+  return low;
+}
+
 }  // namespace
 
 MixedAdvances mixed_advances(const Costs& costs, Step n) {
   const auto sigma = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
-  const Slot useful = std::max<Slot>(1, saturating_multiply(std::max<Step>(n - 1, 0), sigma));
+  const Slot useful = useful_slots(n, sigma);
   MixedAdvances all;
   all.most = useful;
+  if (n > most_tabled) return all;
   const Slot units = std::min(useful, std::max<Slot>(1, most_cells / (n + 1)));
   all.exact = Choices(n, units, sigma, costs.tape_has_next, &all.by_slots).exhaustive();
   return all;
@@ -339,21 +372,29 @@ Plan mixed(const Costs& costs, Step n, bool tape_has_next) {
   }
   if (tiers.front().slots < 1 && n > 1) throw InvalidArgument("there is no slot for state 0");
   const auto sigma = static_cast<Slot>((costs.tape_bytes - 1) / costs.state_bytes + 1);
-  // More than the tapes of all steps but the last can never be used.
-  const Slot useful = std::max<Slot>(1, saturating_multiply(std::max<Step>(n - 1, 0), sigma));
-  const Slot units =
-      std::min({tiers.front().slots, useful, std::max<Slot>(1, most_cells / (n + 1))});
-  const auto choices = std::make_shared<const Choices>(n, units, sigma, tape_has_next);
-
-  Plan plan{Schedule("mixed", n, {{tiers.front().name, units}},
-                     std::make_unique<Mixed>(n, units, choices)),
-            {}};
+  const Slot units = std::min(tiers.front().slots, useful_slots(n, sigma));
   const InterpretOptions options{.tape_slots = sigma, .tape_has_next = tape_has_next};
-  plan.counts = interpret(plan.schedule, options);
+  bool proven = false;
+  // With tables of so many steps, in which only so many slots have a use.
+  const auto with = [&](Step tabled, Slot used) {
+    const auto choices = std::make_shared<const Choices>(tabled, used, sigma, tape_has_next);
+    proven = choices->exhaustive() && tabled == n && used == units;
+    Plan made{Schedule("mixed", n, {{tiers.front().name, units}},
+                       std::make_unique<Mixed>(n, units, choices)),
+              {}};
+    made.counts = interpret(made.schedule, options);
+    return made;
+  };
+  const auto room = [](Step tabled) { return std::max<Slot>(1, most_cells / (tabled + 1)); };
+  const Step tabled = longest_tabled(n, units, sigma);
+  Plan plan = with(tabled, std::min({units, useful_slots(tabled, sigma), room(tabled)}));
+  if (tabled < n && n <= most_tabled) {
+    Plan narrow = with(n, room(n));
+    if (narrow.counts.advances < plan.counts.advances) plan = std::move(narrow);
+  }
   plan.cost = cost_of(plan.counts, costs);
   plan.fixed_cost = static_cast<double>(n) * (costs.record + costs.reverse);
   const TierCosts& tier = costs.tiers.front();
-  const bool proven = choices->exhaustive() && units == std::min(tiers.front().slots, useful);
   const Step advances =
       proven ? plan.counts.advances
              : std::max<Step>(0, binomial_advances(n, std::max<Slot>(1, tiers.front().slots)) - n);

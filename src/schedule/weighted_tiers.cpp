@@ -12,9 +12,10 @@
 namespace costate {
 namespace {
 
-constexpr double all_tries = 1.5e9;   // splits looked at if all of them are
-constexpr double most_cells = 2.5e7;  // intervals times slots
-constexpr Slot most_slots = 1024;     // of all levels together
+constexpr double all_tries = 1.5e9;     // splits looked at if all of them are
+constexpr double most_cells = 2.5e7;    // intervals times slots
+constexpr double inside_tries = 1.5e8;  // squares of the steps of all blocks, times slots
+constexpr Slot most_slots = 1024;       // of all levels together
 constexpr Step step_slack = 16;
 constexpr Step block_slack = 5;
 
@@ -64,13 +65,20 @@ std::optional<WeightedDecisions> split_over_tiers(const Chain& chain,
   const Step short_enough = beta(levels[0].slots, 2);
   const auto begin = [&](Step block) { return borders[static_cast<std::size_t>(block)]; };
   const auto end = [&](Step block) { return borders[static_cast<std::size_t>(block) + 1]; };
+  // Blocks too long for the work there is are cut once more.
+  const auto parts = static_cast<Step>(
+      std::sqrt(inside_tries * effort / static_cast<double>(borders.size()) / all_columns));
   const auto of_steps = [&](Step block) {
-    return TieredProgramme::Task{levels, each_step(begin(block), end(block)), tie, block_slack};
+    const Step steps = end(block) - begin(block);
+    const Step most_parts = std::clamp<Step>(parts, 2, std::max<Step>(2, steps / 2));
+    return TieredProgramme::Task{levels,
+                                 steps <= parts
+                                     ? each_step(begin(block), end(block))
+                                     : even_borders(chain, begin(block), end(block), most_parts),
+                                 tie, block_slack};
   };
-  const double small = 4e5 * effort * static_cast<double>(borders.size());
   const auto inside = [&](Step block) -> TieredProgramme::Inside {
-    const auto steps = static_cast<double>(end(block) - begin(block));
-    if (end(block) - begin(block) <= short_enough || steps * steps * all_columns > small) return {};
+    if (end(block) - begin(block) <= short_enough) return {};
     return TieredProgramme(chain, of_steps(block), nullptr).whole();
   };
   const auto leaf = [&](Step block, std::size_t k, Slot s, std::vector<Decision>& plan) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <utility>
@@ -106,6 +107,30 @@ TEST_CASE("Periodic disk leaves to memory what memory alone does cheaply", "[sch
     const Plan plan = periodic_disk(costs, n);
     check_counted(plan, costs);
     CHECK(plan.cost <= 1.02 * disk_revolve(costs, n).cost);
+  }
+}
+
+TEST_CASE("Periodic disk is within two per cent of the optimum for runs of any length",
+          "[schedule][property]") {
+  std::mt19937 random(18);
+  const auto power = [&random](double least, double most) {
+    return std::pow(10, std::uniform_real_distribution<double>(least, most)(random));
+  };
+  // Just longer than what memory reverses with four advances of each step, less than a period.
+  std::vector<std::pair<Costs, Step>> runs = {
+      {costs_of({{.slots = 16}, {.name = "disk", .slots = unbounded, .write = 547, .read = 547}}),
+       5000}};
+  for (int trial = 0; trial < 60; ++trial) {
+    runs.emplace_back(costs_of({{.slots = 1 + static_cast<Slot>(random() % 20)},
+                                {.name = "disk",
+                                 .slots = unbounded,
+                                 .write = power(-1.5, 3),
+                                 .read = power(-1.5, 3)}}),
+                      static_cast<Step>(power(0.4, 3.8)));
+  }
+  for (const auto& [costs, n] : runs) {
+    CAPTURE(n, costs.tiers[0].slots, costs.tiers[1].write, costs.tiers[1].read);
+    CHECK(periodic_disk(costs, n).cost <= 1.02 * disk_revolve(costs, n).cost);
   }
 }
 

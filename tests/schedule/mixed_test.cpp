@@ -214,6 +214,22 @@ TEST_CASE("Long runs are planned in bounded time, above the lower bound", "[prop
   CHECK(plan.ratio() <= static_cast<double>(revolve) / static_cast<double>(revolve - 100'000));
 }
 
+TEST_CASE("Runs too long for tables of all slots are never worse than states alone", "[property]") {
+  struct Row {
+    Step n;
+    Slot slots;
+    Slot sigma;
+  };
+  for (const Row& row :
+       {Row{1'500'000, 1, 4}, Row{200'000, 1500, 2}, Row{20, 10'000'000, 900'000}}) {
+    CAPTURE(row.n, row.slots, row.sigma);
+    const Plan plan = plan_for(row.n, row.slots, row.sigma);
+    CHECK(plan.counts.advances <= binomial_advances(row.n, row.slots));
+    CHECK(plan.counts.tiers[0].peak <= row.slots);
+    CHECK(plan.lower_bound <= plan.cost);
+  }
+}
+
 TEST_CASE("Reads and writes are in the cost", "[unit]") {
   Costs costs;
   costs.state_bytes = costs.tape_bytes = 1;

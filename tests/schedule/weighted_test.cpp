@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -223,6 +224,20 @@ TEST_CASE("Long weighted runs over two tiers: planned in blocks, above the bound
     for (const double weight : costs.weights) even.step += weight / 5000;
     CHECK(plan.cost <= interpret_cost(hierarchical(even, 5000).schedule, costs));
   }
+}
+
+TEST_CASE("Blocks too long to be looked into step by step are cut once more", "[property]") {
+  std::mt19937 random(33);
+  Costs costs;
+  for (Step k = 0; k < 20'000; ++k) costs.weights.push_back(random() % 100 == 0 ? 1000 : 1);
+  costs.tiers = {{.slots = 2}, {.name = "disk", .slots = 300, .write = 50, .read = 50}};
+  const Plan plan = weighted_plan(costs, 20'000, 0.05);
+  CHECK(interpret(plan.schedule) == plan.counts);
+  CHECK(plan.lower_bound <= plan.cost);
+  Costs even = costs;
+  even.weights.clear();
+  even.step = std::accumulate(costs.weights.begin(), costs.weights.end(), 0.0) / 20'000;
+  CHECK(plan.cost <= 0.8 * interpret_cost(hierarchical(even, 20'000).schedule, costs));
 }
 
 TEST_CASE("Knuth's bounds lose nothing, for any weights", "[oracle]") {

@@ -28,9 +28,11 @@
 /// of a state when it is used for the last time.
 ///
 /// All k are tried as long as n² M <= 4·10⁹. Beyond, those within 32 of the k for l-1: time and
-/// memory O(n M); it found the optimum in all of 390 cases with up to 700 steps. M is cut to
-/// 2·10⁷ / n. Then the lower bound is t(n, M) - n advances: a state in the place of each tape makes
-/// it a schedule without tapes, with one more advance for each.
+/// memory O(n M); it found the optimum in all of 390 cases with up to 700 steps. Where n M exceeds
+/// 2·10⁷ the tables are made for shorter runs, and longer ones are split as by `revolve`; or for
+/// 2·10⁷ / n slots, if that takes fewer advances. Then the lower bound is t(n, M) - n advances: a
+/// state in the place of each tape makes it a schedule without tapes, with one more advance for
+/// each. In no case are there more advances than without tapes.
 
 namespace costate {
 
