@@ -170,10 +170,15 @@ std::vector<Traffic> binomial_traffic(Step l, Slot s) {
   if (c == l - 1) return std::vector<Traffic>(static_cast<std::size_t>(c), Traffic{1, 1});
   // Every split leaves at most one part that is not regular: follow it, counting its own start and
   // splits here. The left parts begin at a checkpoint that is written already.
+  Step r = repetitions(l, c);
+  if (c > 1 && r > most_traffic_runs) {
+    throw InvalidArgument("the traffic of " + std::to_string(c) + " slots is counted if no step " +
+                          "is run more than " + std::to_string(most_traffic_runs) + " times, not " +
+                          std::to_string(r));
+  }
   RegularParts regular(c);
   std::vector<Traffic> traffic(static_cast<std::size_t>(c));
   std::size_t height = 0;
-  Step r = repetitions(l, c);
   traffic[0].writes = 1;
   while (l > 1) {
     Traffic& here = traffic[height];

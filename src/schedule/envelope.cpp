@@ -99,6 +99,23 @@ double Envelope::slope(Step x, std::size_t& hint) const {
   return static_cast<double>(repetitions(x + 1, slots_)) * step_ + read_;
 }
 
+Step Envelope::least_sum(const Envelope& left, const Envelope& right, double step, Step l) {
+  if (left.last_ < l || right.last_ < l) return 0;
+  // The first piece of the left at whose end the right falls no faster than the left rises.
+  const auto rises = [&](const Corner& piece) {
+    if (piece.x >= l) return true;
+    std::size_t hint = right.corners_.size();
+    return step + piece.slope >= right.slope(l - piece.x, hint);
+  };
+  const auto piece = std::partition_point(left.corners_.begin() + 1, left.corners_.end(),
+                                          [&](const Corner& each) { return !rises(each); });
+  // In it, as much to the right as is not steeper.
+  const auto steeper =
+      std::upper_bound(right.corners_.begin() + 1, right.corners_.end(), step + piece->slope,
+                       [](double slope, const Corner& corner) { return slope < corner.slope; });
+  return std::clamp<Step>(l - std::prev(steeper)->x, std::prev(piece)->x, l - 1);
+}
+
 Step Envelope::end_of_piece(Step x, std::size_t& hint) const {
   if (x < last_) {
     seek(x, hint);

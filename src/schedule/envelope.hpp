@@ -39,6 +39,11 @@ class Envelope {
   /// Up to where it has that slope, at least.
   [[nodiscard]] Step end_of_piece(Step x, std::size_t& hint) const;
 
+  /// The least j in [1, l-1] with left(j) + j step + right(l-j) least, if both are known up to l;
+  /// otherwise 0. O(log² corners).
+  [[nodiscard]] static Step least_sum(const Envelope& left, const Envelope& right, double step,
+                                      Step l);
+
   [[nodiscard]] Step last() const noexcept { return last_; }
   [[nodiscard]] double last_slope() const noexcept { return corners_.back().slope; }
   [[nodiscard]] std::size_t corners() const noexcept { return corners_.size(); }

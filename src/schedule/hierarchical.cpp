@@ -129,7 +129,7 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
     rule = std::move(bounds);
   }
   const std::vector<TierSlots> tiers = rooms(costs);
-  Counts counts = tiered_counts(*rule, n, tiers);
+  Counts counts = tiered_counts(*rule, n, tiers, effort);
   std::vector<TierSlots> used;
   for (const TierCounts& tier : counts.tiers) used.push_back({tier.name, tier.slots});
   Plan made{tiered_schedule("hierarchical", n, std::move(used), rule), std::move(counts)};

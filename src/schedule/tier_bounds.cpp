@@ -235,7 +235,8 @@ TierBounds::Sum TierBounds::least_sum(std::size_t k, Step l, Slot s) const {
   if (k == 0 && s == 1) return {l - 1, left.at(l)};
   const Envelope& right = all_of(k, s - 1);
   Hints hints{left.corners(), right.corners()};
-  const Step j = least(left, right, l, l / 2, hints);
+  Step j = Envelope::least_sum(left, right, tables_.step(), l);
+  if (j == 0) j = least(left, right, l, l / 2, hints);
   const double steps = static_cast<double>(j) * tables_.step();
   return {j, steps + left.at(j, hints.left) + right.at(l - j, hints.right) + levels()[k].read};
 }

@@ -78,9 +78,10 @@ class TierRule {
 
 /// What the schedule of a rule does to `n` steps, without running through it: equal parts are
 /// counted once. One entry for each tier of `rooms`, with the room that the schedule uses.
+/// @param effort  1: as many parts as take some seconds at most; 0.02: a third of that
 /// @throws InvalidArgument if there are too many different parts
 [[nodiscard]] Counts tiered_counts(const TierRule& rule, Step n,
-                                   const std::vector<TierSlots>& rooms);
+                                   const std::vector<TierSlots>& rooms, double effort = 1);
 
 /// The schedule of a rule.
 /// @param tiers  with at least the slots that are used (`tiered_counts`)

@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <map>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
@@ -25,13 +24,17 @@ constexpr std::size_t most_listed = 20'000'000;  // numbers in all the lists of 
 
 // Different parts of a schedule, a million of which take some seconds; over an open level, where
 // one stretch follows another, there are few, unless the rule goes astray for very long runs.
-constexpr std::size_t most_parts = 3'000'000;
-constexpr std::size_t most_of_open = 20'000;
+constexpr double most_parts = 1e6;
+constexpr double quick_parts = 1.5e7;  // times the effort
+constexpr double most_of_open = 20'000;
 
 class Counter {
  public:
-  explicit Counter(const TierRule& rule)
-      : rule_(rule), most_parts_(rule.levels().back().open() ? most_of_open : most_parts) {}
+  Counter(const TierRule& rule, double effort)
+      : rule_(rule),
+        most_parts_(static_cast<std::size_t>(rule.levels().back().open()
+                                                 ? most_of_open
+                                                 : std::min(most_parts, quick_parts * effort))) {}
 
   // Whether the runs of all parts are listed.
   [[nodiscard]] bool lists() const noexcept { return listed_ <= most_listed; }
@@ -69,8 +72,13 @@ class Counter {
     std::size_t k;
     Step l;
     Slot s;
-    friend bool operator<(const Key& a, const Key& b) {
-      return std::tie(a.k, a.l, a.s) < std::tie(b.k, b.l, b.s);
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const noexcept {
+      const auto mixed = (static_cast<std::size_t>(key.l) * 0x9e3779b97f4a7c15U) ^
+                         (static_cast<std::size_t>(key.s) * 0xc2b2ae3d27d4eb4fU) ^ key.k;
+      return mixed ^ (mixed >> 32U);
     }
   };
   // What becomes of a start that is not kept yet: kept at key.k, or left to the binomial bottom.
@@ -178,19 +186,20 @@ class Counter {
 
   const TierRule& rule_;
   std::size_t most_parts_;
-  std::map<Key, Tally> done_;  // without the write of the start itself
-  std::size_t listed_ = 0;     // numbers in their lists of runs
+  std::unordered_map<Key, Tally, Hash> done_;  // without the write of the start itself
+  std::size_t listed_ = 0;                     // numbers in their lists of runs
 };
 
 }  // namespace
 
-Counts tiered_counts(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms) {
+Counts tiered_counts(const TierRule& rule, Step n, const std::vector<TierSlots>& rooms,
+                     double effort) {
   Counts counts;
   counts.steps = n;
   counts.records = n;
   for (const TierSlots& room : rooms) counts.tiers.push_back({room.name, 0, 0, 0, 0});
   if (n < 1) return counts;
-  Counter counter(rule);
+  Counter counter(rule, effort);
   const Tally all = counter.run(n);
   counts.advances = all.advances;
   counts.max_runs = all.max_runs;

@@ -293,6 +293,22 @@ TEST_CASE("The longest runs are planned or refused at once", "[schedule][unit]")
     CHECK(choose_at_once(costs, most_steps).counts.steps == most_steps);
     CHECK(refusal([&] { static_cast<void>(frontier(costs, most_steps)); }) != "");
   }
+  // Slots so few that a step is run 10⁹ times, and more than a plan can be counted part by part
+  // for.
+  for (const auto& [memory, disk] : std::vector<std::pair<Slot, Slot>>{{1, 1}, {2, 1}, {3, 300}}) {
+    Costs costs = good(2);
+    costs.tape_bytes = 0;
+    costs.tiers[0].slots = memory;
+    costs.tiers[1].slots = disk;
+    CAPTURE(memory, disk);
+    CHECK(choose_at_once(costs, most_steps).counts.steps == most_steps);
+    for (const char* family : {"revolve", "multistage"}) {
+      refusal([&] {
+        const Plan made = plan(family, costs, most_steps);
+        CHECK(made.lower_bound <= made.cost);
+      });
+    }
+  }
 }
 
 TEST_CASE("Functions of numbers refuse what is out of range", "[schedule][unit]") {

@@ -36,6 +36,34 @@ TEST_CASE("An envelope is the largest convex function below its values", "[sched
   }
 }
 
+TEST_CASE("The least sum of two envelopes is found from their corners", "[schedule][oracle]") {
+  std::mt19937 random(6);
+  for (int trial = 0; trial < 300; ++trial) {
+    Envelope left;
+    Envelope right;
+    const Step l = 2 + static_cast<Step>(random() % 40);
+    for (Step x = 1; x <= l; ++x) {
+      left.push(static_cast<double>(x * x) * static_cast<double>(1 + random() % 3) / 8);
+      right.push(static_cast<double>(x * x) * static_cast<double>(1 + random() % 3) / 4);
+    }
+    const double step = static_cast<double>(random() % 9) / 4;
+    Step best = 1;
+    const auto sum = [&](Step j) {
+      return left.at(j) + static_cast<double>(j) * step + right.at(l - j);
+    };
+    for (Step j = 2; j < l; ++j) {
+      if (sum(j) < sum(best)) best = j;
+    }
+    CAPTURE(trial, l, step);
+    const Step found = Envelope::least_sum(left, right, step, l);
+    CHECK(found >= 1);
+    CHECK(found < l);
+    // Three roundings each, of numbers below 10⁴.
+    CHECK(sum(found) == Catch::Approx(sum(best)).epsilon(1e-14).margin(1e-11));
+    CHECK(Envelope::least_sum(left, right, step, l + 1) == 0);  // not known
+  }
+}
+
 TEST_CASE("The bound is below the optimum, the plan above, for any ordered costs",
           "[schedule][oracle]") {
   std::mt19937 random(17);

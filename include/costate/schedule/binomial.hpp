@@ -102,10 +102,13 @@ struct Traffic {
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
+/// In several slots traffic is counted if no step is run more often.
+inline constexpr Step most_traffic_runs = 10'000'000;
+
 /// The traffic of each height of the stack of checkpoints, the height of `x_0` first; shape
 /// (min(s, l-1)), empty if l <= 1. Counted without running through the schedule, in
 /// O(r s) operations, r = `repetitions(l, s)`.
-/// @throws InvalidArgument as `binomial_advances`
+/// @throws InvalidArgument as `binomial_advances`, or if r > `most_traffic_runs`
 [[nodiscard]] std::vector<Traffic> binomial_traffic(Step l, Slot s);
 
 }  // namespace costate

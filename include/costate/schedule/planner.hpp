@@ -63,10 +63,10 @@ struct Choice {
 /// @throws InvalidArgument if the costs are not valid or no family applies
 [[nodiscard]] Choice choose(const Costs& costs, Step n, bool online = false);
 
-/// The cheapest plan that can be made at once, in one or two tenths of a second at most, whatever
-/// the number of steps: of revolve, multistage, periodic-disk and hierarchical, the last with
-/// shorter complete tables. The steps cost the same (weights are not looked at). What a sweep
-/// starts with; a pure function of its arguments.
+/// The cheapest plan that can be made at once, in one or two tenths of a second (in some more above
+/// 10^9 steps, or in one slot of each tier; in two seconds at most): of revolve, multistage,
+/// periodic-disk and hierarchical, the last with shorter complete tables. The steps cost the same
+/// (weights are not looked at). What a sweep starts with; a pure function of its arguments.
 /// @throws InvalidArgument if the costs are not valid, or there is no slot for more than one step
 [[nodiscard]] Plan choose_at_once(const Costs& costs, Step n);
 
