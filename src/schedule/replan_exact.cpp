@@ -45,7 +45,8 @@ class Exact {
         tables_(tables),
         pool_(point.tiers),
         copies_(static_cast<std::size_t>(end_)),
-        sets_(static_cast<std::size_t>(end_), 0) {
+        sets_(static_cast<std::size_t>(end_), 0),
+        below_(static_cast<std::size_t>(end_), unknown) {
     for (const Stored& stored : point.stored) {
       pool_.claim(stored.slot);
       const std::size_t tier = pool_.tier_of(stored.slot);
@@ -53,6 +54,16 @@ class Exact {
       copies.resize(tables_.tiers(), unknown);
       copies[tier] = stored.slot;
       sets_[index(stored.at)] |= Set{1} << tier;
+    }
+    for (Step at = 1; at < end_; ++at) {
+      below_[index(at)] = sets_[index(at - 1)] != 0 ? at - 1 : below_[index(at - 1)];
+    }
+    const std::size_t columns = tables_.all_free() + 1;
+    gaps_.resize(index(end_) + 1);
+    for (Step l = 1; l <= end_; ++l) {
+      for (Set m = 1; m <= tables_.all(); ++m) {
+        for (Free f = 0; f < columns; ++f) gaps_[index(l)].push_back(tables_.kept(m, l, f));
+      }
     }
   }
 
@@ -94,9 +105,8 @@ class Exact {
       each_tier(Source::live, step_ * static_cast<double>(p - live_), from_live);
     }
     if (from_live || simple_) return;
-    Step q = p - 1;
-    while (q > b && sets_[index(q)] == 0) --q;
-    if (q > b) {
+    const Step q = below_[index(p)];
+    if (q != unknown && q > b) {
       const double cost = tables_.read(sets_[index(q)]) + step_ * static_cast<double>(p - q);
       each_tier(Source::replaced, cost, true);
     }
@@ -111,66 +121,77 @@ class Exact {
   // The bases of the least cost, ascending. If `from_live`, nothing is read before the reversal
   // begins; otherwise the live state is lost by then.
   std::pair<double, std::vector<Base>> best(bool from_live) const {
-    struct Choice {
-      double cost = infinite;
-      Step next = unknown;
-      Way way{};
-      bool is_top = false;  // nothing is kept above `next`, which is live
-    };
     const Set sets = tables_.all();
     const std::size_t columns = tables_.all_free() + 1;
-    const auto cell = [&](Step b, Set m, Free f) {
-      return (index(b) * sets + (m - 1)) * columns + f;
-    };
-    std::vector<Choice> choices(index(end_) * sets * columns);
-    std::vector<Way> all;
-    const auto above = [&](Step p, const Way& way, Free f, bool& is_top) {
-      is_top = false;
-      if (way.set == 0) return way.cost;
+    const auto row = [&](Set m) { return (m - 1) * columns; };
+    // V without the read that the gap begins with, by b, then as `gaps_`.
+    std::vector<std::vector<double>> rest(index(end_));
+    // What remains if x_p is kept in that way, and whether nothing is kept above it.
+    const auto above = [&](Step p, const Way& way, Free f) -> std::pair<double, bool> {
+      if (!tables_.fits(way.set, f)) return {infinite, false};
+      if (way.set == 0) return {way.cost, false};
       const Free left = tables_.less(f, way.set);
-      const double kept = choices[cell(p, way.set, left)].cost;
-      const double top = way.live_after ? tables_.kept(way.set, end_ - p, left) : infinite;
-      is_top = top <= kept;
-      return way.cost + std::min(kept, top);
+      const std::size_t cell = row(way.set) + left;
+      const double whole = gaps_[index(end_ - p)][cell];
+      const double read = from_live && p == live_ ? 0 : tables_.read(way.set);
+      const double kept = std::min(read + whole, tables_.read(way.set) + rest[index(p)][cell]);
+      const double top = way.live_after ? whole : infinite;
+      return {way.cost + std::min(kept, top), top <= kept};
+    };
+    // The least of that over all ways that there are above x_b, which differ with b only in what
+    // lies between: by p, then whether the live state does, and a stored one; then by f.
+    std::vector<std::vector<double>> placed(index(end_) * 4);
+    const auto between = [&](Step b, Step p) {
+      const bool live = live_ != unknown && b < live_ && live_ <= p;
+      const bool stored = below_[index(p)] != unknown && b < below_[index(p)];
+      return index(p) * 4 + (live ? 2U : 0U) + (stored ? 1U : 0U);
+    };
+    std::vector<Way> all;
+    const auto place = [&](Step b, Step p) -> const std::vector<double>& {
+      std::vector<double>& least = placed[between(b, p)];
+      if (!least.empty()) return least;
+      least.assign(columns, infinite);
+      ways(b, p, from_live, all);
+      for (const Way& way : all) {
+        for (Free f = 0; f < columns; ++f) least[f] = std::min(least[f], above(p, way, f).first);
+      }
+      return least;
     };
     for (Step b = end_ - 1; b >= 0; --b) {
-      for (Set m = 1; m <= sets; ++m) {
-        const double read = from_live && b == live_ ? 0 : tables_.read(m);
-        for (Free f = 0; f < columns; ++f) {
-          choices[cell(b, m, f)].cost = read + tables_.kept(m, end_ - b, f);
-        }
-      }
+      std::vector<double>& mine = rest[index(b)];
+      mine.assign(sets * columns, infinite);
       for (Step p = b + 1; p < end_; ++p) {
-        ways(b, p, from_live, all);
-        for (const Way& way : all) {
-          for (Free f = 0; f < columns; ++f) {
-            if (!tables_.fits(way.set, f)) continue;
-            bool is_top = false;
-            const double rest = above(p, way, f, is_top);
-            for (Set m = 1; m <= sets; ++m) {
-              const double cost = rest + tables_.read(m) + tables_.kept(m, p - b, f);
-              Choice& choice = choices[cell(b, m, f)];
-              if (cost < choice.cost) choice = {cost, p, way, is_top};
-            }
-          }
+        const double* const least = place(b, p).data();
+        for (Set m = 1; m <= sets; ++m) {
+          const double* const gap = gaps_[index(p - b)].data() + row(m);
+          double* const out = mine.data() + row(m);
+          for (Free f = 0; f < columns; ++f) out[f] = std::min(out[f], least[f] + gap[f]);
         }
       }
     }
-    Choice choice;
-    ways(unknown, 0, from_live, all);
-    for (const Way& way : all) {
-      if (!tables_.fits(way.set, tables_.all_free())) continue;
-      bool is_top = false;
-      const double cost = above(0, way, tables_.all_free(), is_top);
-      if (cost < choice.cost) choice = {cost, 0, way, is_top};
-    }
-    std::pair<double, std::vector<Base>> found{choice.cost, {}};
-    for (Free f = tables_.all_free(); choice.next != unknown;) {
-      const Step at = choice.next;
-      found.second.push_back({at, choice.way});
-      if (choice.way.set == 0 || choice.is_top) break;
-      f = tables_.less(f, choice.way.set);
-      choice = choices[cell(at, choice.way.set, f)];
+    std::pair<double, std::vector<Base>> found{infinite, {}};
+    found.first = place(unknown, 0)[tables_.all_free()];
+    // Backwards through the same sums.
+    const auto way_of = [&](Step b, Step p, Free f) {
+      ways(b, p, from_live, all);
+      return *std::find_if(all.begin(), all.end(), [&](const Way& way) {
+        return above(p, way, f).first == place(b, p)[f];
+      });
+    };
+    Free f = tables_.all_free();
+    for (Step b = unknown, p = 0;;) {
+      const Way way = way_of(b, p, f);
+      found.second.push_back({p, way});
+      if (way.set == 0 || above(p, way, f).second) break;
+      f = tables_.less(f, way.set);
+      b = p;
+      const std::size_t cell = row(way.set) + f;
+      const double read = from_live && b == live_ ? 0 : tables_.read(way.set);
+      if (read + gaps_[index(end_ - b)][cell] <= tables_.read(way.set) + rest[index(b)][cell])
+        break;
+      do {
+        ++p;
+      } while (place(b, p)[f] + gaps_[index(p - b)][cell] != rest[index(b)][cell]);
     }
     return found;
   }
@@ -341,9 +362,11 @@ class Exact {
   double step_;
   const GapTables& tables_;
   SlotPool pool_;
-  std::vector<Copies> copies_;  // by index
-  std::vector<Set> sets_;       // of the tiers with a copy, as they were found
-  bool simple_ = false;         // nothing is copied or replaced
+  std::vector<Copies> copies_;             // by index
+  std::vector<Set> sets_;                  // of the tiers with a copy, as they were found
+  std::vector<Step> below_;                // the highest index stored below, likewise
+  std::vector<std::vector<double>> gaps_;  // G by length, then set and free slots
+  bool simple_ = false;                    // nothing is copied or replaced
   std::vector<Frame> frames_;
   std::vector<Command> commands_;
 };

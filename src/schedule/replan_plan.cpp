@@ -21,7 +21,7 @@
 namespace costate {
 namespace {
 
-constexpr double exact_effort = 2e7;
+constexpr double exact_effort = 3e8;
 constexpr double quick = 0.1;  // of the effort of a hierarchical plan, for its bound
 
 Slot all_slots(const ResumePoint& point) {
@@ -320,15 +320,15 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
     if (exact) {
       exact->insert(exact->begin(), rest.first.begin(), rest.first.end());
       found.push_back(listed(std::move(*exact)));
-    } else {
-      for (const bool on_disk : {false, true}) {
-        Rest other = plain(rest);
-        if (on_disk && !moves_start(other)) break;
-        auto reversal = open_disk(costs, other.point);
-        if (!reversal) reversal = replan_long(costs, other.point);
-        if (reversal) {
-          found.push_back(listed(std::move(other.first), std::move(reversal->reversal)));
-        }
+    }
+    // Now and then the better one, too.
+    for (const bool on_disk : {false, true}) {
+      Rest other = plain(rest);
+      if (on_disk && !moves_start(other)) break;
+      auto reversal = open_disk(costs, other.point);
+      if (!reversal) reversal = replan_long(costs, other.point);
+      if (reversal) {
+        found.push_back(listed(std::move(other.first), std::move(reversal->reversal)));
       }
     }
   }

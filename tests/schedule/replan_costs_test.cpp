@@ -259,6 +259,35 @@ TEST_CASE("What is planned for many steps is counted, and near the exact plan wh
   CHECK(sum <= 1.05 * compared);
 }
 
+TEST_CASE("Continuations of some hundred steps are exact", "[property]") {
+  Random random(8);
+  double gained = 0;
+  for (int trial = 0; trial < 8 * more; ++trial) {
+    Costs costs;
+    costs.tiers = {{.slots = 8}, {.name = "disk", .slots = 14, .write = 5, .read = 1}};
+    ResumePoint point{.steps = 500, .end = 500, .turned = true, .tiers = rooms(costs)};
+    point.stored = {{0, 8}};
+    for (Slot slot = 9; slot < 14; ++slot) point.stored.push_back({1 + random.below(499), slot});
+    std::sort(point.stored.begin(), point.stored.end(),
+              [](const Stored& a, const Stored& b) { return a.at < b.at; });
+    const auto exact = replan_exact(point, {{8, 0, 0}, {14, 5, 1}}, 1, 1e9);
+    const auto quick = replan_long(costs, point);
+    REQUIRE(exact);
+    REQUIRE(quick);
+    const auto cost = [&](std::unique_ptr<Generator> generator) {
+      return cost_of(count({"resume", point.steps, point.tiers, std::move(generator)}, point),
+                     costs);
+    };
+    const Plan plan = resume_from(costs, point);
+    check_counted(plan, costs, point);
+    const double least = cost(listed(*exact));
+    CAPTURE(trial, least);
+    CHECK(plan.cost <= least);
+    gained += cost(listed({}, quick->reversal)) / plan.cost - 1;
+  }
+  CHECK(gained > 0.01);
+}
+
 TEST_CASE("After a crash a long run goes on at little more than the best", "[property]") {
   // The memory is lost. What is left is compared with the plan that had everything.
   for (const Step n : {3000, 20'000}) {

@@ -60,21 +60,23 @@ inline constexpr Step most_resumed = 10'000'000;
 
 /// The cheapest continuation, by what steps, writes and reads cost in each tier.
 ///
-/// Where n² times the combinations of free slots is at most some 10⁷ (200 steps with 8 slots in
-/// memory and 14 on disk), the cheapest of all that first put the states in order (drop, move or
-/// copy them, make new ones, from the live state or in place of a stored one, anywhere) and then
-/// reverse the gaps between them from the top, each with the slots that are free by then and with
-/// its start moving between tiers as pays. A search over everything that a machine can do finds a
-/// cheaper one in one of 200 short runs at most, up to 15 % cheaper, and none with one tier.
+/// Where n² times the combinations of free slots is at most some 2·10⁸ (1200 steps with 8 slots in
+/// memory and 14 on disk, 470 with 8 and 100), the cheapest of all that first put the states in
+/// order (drop, move or copy them, make new ones, from the live state or in place of a stored one,
+/// anywhere) and then reverse the gaps between them from the top, each with the slots that are free
+/// by then and with its start moving between tiers as pays. A search over everything that a machine
+/// can do finds a cheaper one in one of 200 short runs at most, up to 15 % cheaper, and none with
+/// one tier.
 ///
-/// Beyond that, in two tiers (of more, those after the first are one, at the cost of the second),
-/// states are dropped, and one is placed above all others; what that gains is reckoned with
-/// transfers to and from the first tier for free. In one tier it is the continuation with the
-/// fewest advances.
+/// Beyond that, and for comparison, in two tiers (of more, those after the first are one, at the
+/// cost of the second), states are dropped, and one is placed above all others; what that gains is
+/// reckoned with transfers to and from the first tier for free. In one tier it is the continuation
+/// with the fewest advances.
 ///
 /// `lower_bound` is one for everything that a machine can do, by what a whole run costs at least,
 /// and by `resume_advances` for few steps. `counts.runs` are those of the steps below `end`.
-/// Planning runs through the plan, and takes some 0.2 s for 10^6 steps.
+/// Planning takes up to a second where it is exact; beyond, it runs through the plan, and takes
+/// some 0.2 s for 10^6 steps.
 ///
 /// @param costs  all steps cost `costs.step`; weights are not looked at
 /// @param point  `tiers` may be empty: those of the costs. Otherwise as many, whose slots count
