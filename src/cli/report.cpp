@@ -115,8 +115,7 @@ std::string fields(const Plan& plan, const Costs& costs, const std::string& inde
            ", \"peak\": " + std::to_string(tier.peak) +
            ", \"writes\": " + std::to_string(tier.writes) +
            ", \"reads\": " + std::to_string(tier.reads) +
-           ", \"bytes\": " + std::to_string(static_cast<Bytes>(tier.peak) * costs.state_bytes) +
-           "}";
+           ", \"bytes\": " + std::to_string(plan.peak_bytes(i)) + "}";
     out += i + 1 < counts.tiers.size() ? ",\n" : "\n";
   }
   return out + indent + "]";
@@ -161,7 +160,7 @@ std::string text(const Plan& plan, const Costs& costs, const std::string& why) {
     out += "  " + tier.name + ": " + std::to_string(tier.peak) + " of " +
            slots_text(room(costs, i)) + " slots used";
     if (costs.state_bytes > 0) {
-      out += " (" + format_bytes(static_cast<Bytes>(tier.peak) * costs.state_bytes) + ")";
+      out += " (" + format_bytes(plan.peak_bytes(i)) + ")";
     }
     out += ", " + count(tier.writes) + " writes, " + count(tier.reads) + " reads\n";
   }

@@ -134,7 +134,7 @@ Plan hierarchical_plan(const Costs& costs, Step n, double effort) {
   for (const TierCounts& tier : counts.tiers) used.push_back({tier.name, tier.slots});
   Plan made{tiered_schedule("hierarchical", n, std::move(used), rule), std::move(counts)};
   made.cost = cost_of(made.counts, costs);
-  made.fixed_cost = fixed_cost(costs, n);
+  set_fixed(made, costs, n);
   const auto general = [&] { return std::max(least_cost(costs, n), open_disk_bound(costs, n)); };
   made.lower_bound = !bounded   ? std::min(made.cost, general())
                      : complete ? made.cost

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
 #include "mixed_advances.hpp"
+#include "plan_parts.hpp"
 
 namespace costate {
 namespace {
@@ -357,7 +357,7 @@ MixedAdvances mixed_advances(const Costs& costs, Step n) {
 }
 
 Plan mixed(const Costs& costs, Step n, bool tape_has_next) {
-  const auto start = std::chrono::steady_clock::now();
+  const PlanningTime time;
   check(costs, n);
   const std::vector<TierSlots> tiers = rooms(costs);
   if (tiers.size() != 1) {
@@ -393,7 +393,7 @@ Plan mixed(const Costs& costs, Step n, bool tape_has_next) {
     if (narrow.counts.advances < plan.counts.advances) plan = std::move(narrow);
   }
   plan.cost = cost_of(plan.counts, costs);
-  plan.fixed_cost = static_cast<double>(n) * (costs.record + costs.reverse);
+  set_fixed(plan, costs, n);
   const TierCosts& tier = costs.tiers.front();
   const Step advances =
       proven ? plan.counts.advances
@@ -401,9 +401,7 @@ Plan mixed(const Costs& costs, Step n, bool tape_has_next) {
   plan.lower_bound = n <= 1 ? 0
                             : static_cast<double>(advances) * costs.step + tier.write +
                                   static_cast<double>(n - 1) * tier.read;
-  plan.planning_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return plan;
+  return time.stop(std::move(plan));
 }
 
 }  // namespace costate

@@ -5,15 +5,16 @@
 
 namespace costate {
 
-double fixed_cost(const Costs& costs, Step n) {
-  return static_cast<double>(n) * (costs.record + costs.reverse);
+void set_fixed(Plan& plan, const Costs& costs, Step n) {
+  plan.fixed_cost = static_cast<double>(n) * (costs.record + costs.reverse);
+  plan.state_bytes = costs.state_bytes;
 }
 
 Plan plan_of(Schedule schedule, Counts counts, const Costs& costs, Step n) {
   Plan made{std::move(schedule), std::move(counts)};
   made.cost = costs.weights.empty() ? cost_of(made.counts, costs)
                                     : interpret_cost(made.schedule, costs, {.steps = n});
-  made.fixed_cost = fixed_cost(costs, n);
+  set_fixed(made, costs, n);
   made.lower_bound = least_cost(costs, n);
   return made;
 }

@@ -9,8 +9,8 @@
 
 namespace costate {
 
-/// Taped steps and adjoints of n steps.
-[[nodiscard]] double fixed_cost(const Costs& costs, Step n);
+/// What is the same for every schedule: taped steps and adjoints of n steps, the size of a state.
+void set_fixed(Plan& plan, const Costs& costs, Step n);
 
 /// A plan of counts that are known: its cost from them (from its actions, if steps have weights),
 /// and the bound that holds for any schedule.

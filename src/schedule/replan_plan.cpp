@@ -339,7 +339,7 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
       best = std::move(plan);
     }
   }
-  best.fixed_cost = fixed_cost(costs, point.end);
+  set_fixed(best, costs, point.end);
   if (rest.point.end > 0) {
     best.lower_bound = std::min(
         best.cost, std::max({advances_and_reads(costs, rest.point), first_times(costs, rest.point),

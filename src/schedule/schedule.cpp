@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "costate/core/error.hpp"
+#include "costate/schedule/costs.hpp"
 
 namespace costate {
 
@@ -154,6 +155,18 @@ bool operator==(const Schedule& a, const Schedule& b) {
     if (x != y) return false;
     if (!x) return true;
   }
+}
+
+std::string to_string(const Schedule& schedule) {
+  const Step n = schedule.steps();
+  std::string out = schedule.name() + (n == unknown ? ", steps unknown"
+                                       : n == 1     ? ", 1 step"
+                                                    : ", " + std::to_string(n) + " steps");
+  for (const TierSlots& tier : schedule.tiers()) {
+    const bool open = tier.slots >= most_steps;  // more than any run has states
+    out += ", " + tier.name + " " + (open ? "unbounded" : std::to_string(tier.slots));
+  }
+  return out;
 }
 
 }  // namespace costate

@@ -225,7 +225,7 @@ Plan taped(const Costs& costs, Step n) {
             std::move(counts)};
   const TierCosts& tier = costs.tiers.front();
   plan.cost = cost_of(plan.counts, costs);
-  plan.fixed_cost = fixed_cost(costs, n);
+  set_fixed(plan, costs, n);
   // When the end is reached no more than slots / sigma tapes are kept, and one is live; every other
   // step has been advanced or will be.
   const Step least = std::max<Step>(0, n - 1 - slots / sigma);

@@ -39,7 +39,7 @@ Plan carry_out_plan(const Costs& costs, Step n, std::vector<Decision> decisions)
   Plan made{Schedule("weighted", n, tiers, carry_out(n, std::move(decisions), tiers)), {}};
   made.counts = interpret(made.schedule);
   made.cost = interpret_cost(made.schedule, costs);
-  made.fixed_cost = fixed_cost(costs, n);
+  set_fixed(made, costs, n);
   return made;
 }
 

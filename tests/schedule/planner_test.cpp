@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/online_tiered.hpp"
+#include "costate/schedule/revolve.hpp"
 #include "support/catch.hpp"
 
 using namespace costate;
@@ -69,6 +72,35 @@ TEST_CASE("Every family keeps its word for any costs, weights, sizes and slots",
       CHECK(choice.plans.size() + choice.unfit.size() == known);
     }
   }
+}
+
+TEST_CASE("Plans may be used from several threads at once, and are printed in a line",
+          "[schedule][unit]") {
+  Costs costs;
+  costs.state_bytes = 10;
+  costs.tape_bytes = 20;
+  costs.tiers = {{.slots = 9}, {.name = "disk", .slots = unbounded, .write = 2, .read = 2}};
+  for (const bool online : {false, true}) {
+    for (const Plan& made : choose(costs, 300, online).plans) {
+      const InterpretOptions options = options_for(made.schedule, costs, 300);
+      std::vector<Counts> counts(3);
+      {
+        std::vector<std::jthread> threads;  // each copies the one schedule
+        for (Counts& mine : counts) {
+          threads.emplace_back([&] { mine = interpret(made.schedule, options); });
+        }
+      }
+      CAPTURE(made.schedule.name());
+      for (const Counts& mine : counts) CHECK(mine == made.counts);
+      CHECK(made.peak_bytes(0) == static_cast<Bytes>(made.counts.tiers[0].peak) * 10);
+      CHECK(to_string(made.schedule).starts_with(made.schedule.name() + ", "));
+    }
+  }
+  CHECK(to_string(plan("revolve", costs, 300).schedule) ==
+        "revolve, 300 steps, memory 9, disk 290");
+  CHECK(to_string(online_tiered(costs)) ==
+        "online-tiered, steps unknown, memory 9, disk unbounded");
+  CHECK(to_string(revolve(1, 0)) == "revolve, 1 step, memory 0");
 }
 
 TEST_CASE("With memory alone the binomial schedule is chosen, being the plainest of the best",

@@ -62,6 +62,11 @@ struct Plan {
   double fixed_cost = 0;        ///< taped steps and adjoints: the same for every schedule
   double lower_bound = 0;       ///< no schedule within these tiers costs less than this
   double planning_seconds = 0;  ///< what making the plan took
+  Bytes state_bytes = 0;        ///< size of a state, 0 if it is not known
+  /// Room that the schedule takes in a tier at most.
+  [[nodiscard]] Bytes peak_bytes(std::size_t tier) const {
+    return static_cast<Bytes>(counts.tiers[tier].peak) * state_bytes;
+  }
   /// `cost / lower_bound`: how far from the best this plan can be at most. 1: proven optimal.
   [[nodiscard]] double ratio() const noexcept { return cost > 0 ? cost / lower_bound : 1; }
 };

@@ -138,4 +138,8 @@ class Schedule {
   bool expanding_ = false;  // run_ is being expanded by `next`
 };
 
+/// One line: "revolve, 10 steps, memory 3", the tiers with their slots; of an online schedule whose
+/// length is not known "online, steps unknown, memory 4, disk unbounded".
+[[nodiscard]] std::string to_string(const Schedule& schedule);
+
 }  // namespace costate
