@@ -200,6 +200,9 @@ bool run(std::int64_t most) {
     }
   }
 
+  // Half of these steps are the most that are planned exactly.
+  report_continuation(costs(8, 14, 5), 2400, "8 + 14 (5)");
+  report_continuation(costs(8, 100, 1), 930, "8 + 100 (1)");
   for (const Step n : {200, 10'000, 100'000, 1'000'000}) {
     report_continuation(costs(16, 16, 5), n, "16 + 16 (5)");
     report_continuation(costs(8, 100, 1), n, "8 + 100 (1)");

@@ -267,7 +267,10 @@ TEST_CASE("Continuations of some hundred steps are exact", "[property]") {
     costs.tiers = {{.slots = 8}, {.name = "disk", .slots = 14, .write = 5, .read = 1}};
     ResumePoint point{.steps = 500, .end = 500, .turned = true, .tiers = rooms(costs)};
     point.stored = {{0, 8}};
-    for (Slot slot = 9; slot < 14; ++slot) point.stored.push_back({1 + random.below(499), slot});
+    for (const Slot slot : {0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16}) {
+      point.stored.push_back(
+          {1 + 35 * static_cast<Step>(point.stored.size() - 1) + random.below(30), slot});
+    }
     std::sort(point.stored.begin(), point.stored.end(),
               [](const Stored& a, const Stored& b) { return a.at < b.at; });
     const auto exact = replan_exact(point, {{8, 0, 0}, {14, 5, 1}}, 1, 1e9);
