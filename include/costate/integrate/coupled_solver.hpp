@@ -26,13 +26,15 @@ class DenseCoupledSolver {
   using Parameters = typename F::Parameters;
   using Scalar = typename State::Scalar;
   using Matrix = Eigen::Matrix<Scalar, sn, sn>;
+  using Stages = Eigen::Matrix<Scalar, sn, 1>;
 
   /// @param f  must outlive the solver
   DenseCoupledSolver(const F& f, const Parameters& p, Eigen::Index size)
       : f_(f),
         jacobian_(f, p, size),
         j_(size, size),
-        w_(static_cast<Eigen::Index>(S) * size, static_cast<Eigen::Index>(S) * size) {
+        w_(static_cast<Eigen::Index>(S) * size, static_cast<Eigen::Index>(S) * size),
+        x_(w_.rows()) {
     j_.setZero();
   }
 
@@ -61,16 +63,13 @@ class DenseCoupledSolver {
   [[nodiscard]] double prepare_cost() const { return dense_prepare_cost(w_.rows()); }
 
   /// x ← W⁻¹ x, all stages in one vector
-  template <class V>
-  void solve(V& x) {
-    x = V(lu_.solve(x));
+  void solve(Stages& x) {
+    x_ = lu_.solve(x);
+    x = x_;
   }
 
   /// x ← W⁻ᵀ x
-  template <class V>
-  void solve_transpose(V& x) {
-    x = V(lu_.transpose().solve(x));
-  }
+  void solve_transpose(Stages& x) { solve_transposed_system(lu_, x, x_); }
 
  private:
   const F& f_;
@@ -78,6 +77,7 @@ class DenseCoupledSolver {
   DenseMatrix<F> j_;
   Matrix w_;
   Eigen::PartialPivLU<Matrix> lu_;
+  Stages x_;
 };
 
 /// Chooses the solver by the type of the Jacobian (sparse_solver.hpp). A problem's own `Solver`

@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 #include <Eigen/LU>
 
+#include "costate/integrate/dense_transpose.hpp"
 #include "costate/integrate/implicit_problem.hpp"
 
 /// @file
@@ -115,10 +116,7 @@ class DenseShiftedSolver {
   }
 
   /// x ← W⁻ᵀ x
-  void solve_transpose(State& x) {
-    x_ = lu_.transpose().solve(x);
-    x = x_;
-  }
+  void solve_transpose(State& x) { solve_transposed_system(lu_, x, x_); }
 
  private:
   const F& f_;
