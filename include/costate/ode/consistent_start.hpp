@@ -32,8 +32,8 @@ inline constexpr Tableau<1> consistent_start{
 ///
 /// For a diagonal M: components with an entry of M are kept, and the others solve the equations
 /// without one. The derivatives are those of y0 as a function of g and p; t0 is held fixed.
-/// The system is solved by the factors of a sparse, banded or dense matrix, as the `Jacobian` of the
-/// problem is; a `Solver` of its own knows other matrices only.
+/// The system is solved by the factors of a sparse, banded or dense matrix, as the `Jacobian` of
+/// the problem is; a `Solver` of its own knows other matrices only.
 template <HasMass F>
 class ConsistentStart {
  public:
