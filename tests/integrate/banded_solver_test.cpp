@@ -97,7 +97,7 @@ void check_blocks(const F& f, Eigen::Index n, double p) {
   // Diagonally dominant: no growth.
   const auto solved = [&](const Vector& x, const Eigen::MatrixXd& of) {
     const Eigen::VectorXd d = x.template cast<double>();
-    const double bound = 100 * std::numeric_limits<Scalar>::epsilon() *
+    const double bound = 100 * static_cast<double>(std::numeric_limits<Scalar>::epsilon()) *
                          w.cwiseAbs().rowwise().sum().maxCoeff() * d.norm();
     return (of * d - b).cwiseAbs().maxCoeff() <= bound;
   };
