@@ -787,8 +787,8 @@ class BlockedBandedLu {
     }
     for (const Direct& d : direct_) small_.entry(d.to) += -a * bands[d.from];
     for (Coupling& b : couplings_) b.entry = -a * bands[b.from];
-    const Scalar* const z = z_.data()->data();
-    for (const Product& p : products_) {
+    for (const Product& p : products_) {  // without any, z_ may be empty
+      const Scalar* const z = z_[0].data();
       small_.entry(p.to) -= couplings_[at(p.coupling)].entry * z[p.z];
     }
     return small_.factor();
