@@ -21,11 +21,12 @@ template <class Scalar>
 class ColumnSums {
  public:
   static constexpr Eigen::Index at_once = 4;
+  using Sums = std::array<Scalar, static_cast<std::size_t>(at_once)>;
 
   /// sums[c] = sum over k of column[c * stride + k] x[k]
   static void of(const Scalar* column, Eigen::Index stride, const Scalar* x, Eigen::Index size,
-                 std::array<Scalar, at_once>& sums) {
-    std::array<Vec, at_once> all;
+                 Sums& sums) {
+    std::array<Vec, static_cast<std::size_t>(at_once)> all;
     all.fill(Vec::Zero());
     Eigen::Index k = 0;
     for (; k + lanes <= size; k += lanes) {
@@ -62,7 +63,7 @@ COSTATE_ONE_INSTANCE void solve_transposed_system(const Eigen::PartialPivLU<Matr
   Scalar* const v = work.data();
   work = x;
   // A = P⁻¹ L U, so Uᵀ from the top, Lᵀ from the bottom, and then the order of the rows.
-  std::array<Scalar, at_once> sums;
+  typename ColumnSums<Scalar>::Sums sums;
   const Eigen::Index blocks = n / at_once * at_once;
   for (Eigen::Index i = 0; i < blocks; i += at_once) {
     ColumnSums<Scalar>::of(a + i * stride, stride, v, i, sums);
