@@ -84,11 +84,19 @@ std::vector<TieredWeights> candidates(GapCosts& costs, Step live) {
   all.push_back({});
   const double gap = usual_gap(costs, live + live / 2);
   Step before = 0;
-  for (const double part : {1.4, 1.0, 0.7, 0.5, 0.35}) {
+  // With two slots most depends on where states are written to disk.
+  const bool two = costs.memory() == 2;
+  const std::vector<double> parts =
+      two ? std::vector<double>{2.0, 1.4, 1.2, 1.0, 0.85, 0.7, 0.6, 0.5, 0.42, 0.35, 0.25}
+          : std::vector<double>{1.4, 1.0, 0.7, 0.5, 0.35};
+  for (const double part : parts) {
     const Step apart = std::max<Step>(2, std::lround(part * gap));
     if (gap == 0 || apart == before) continue;
     before = apart;
-    if (costs.memory() == 2) add(3, 1.05, apart, true);
+    if (two) {
+      add(3, 1.05, apart, true);
+      add(1, 1.05, apart, true);
+    }
     add(3, 1.05, apart, false);
     add(1, 1.05, apart, false);
   }

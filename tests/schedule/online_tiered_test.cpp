@@ -282,16 +282,17 @@ TEST_CASE("Online with memory and disk is as near to the offline optimum as stat
   // transfers of 1 and 5 steps is shown below.
   for (const Case c : {
 #ifdef COSTATE_SOAK
-           Case{2, 4, 0.3, 1.10, 1.03},       Case{2, 16, 5, 1.17, 1.04},
+           Case{2, 4, 0.3, 1.10, 1.03},       Case{2, 16, 5, 1.17, 1.03},
            Case{2, 64, 1, 1.14, 1.03},        Case{2, unbounded, 5, 1.17, 1.03},
-           Case{3, 4, 1, 1.10, 1.03},         Case{3, 64, 5, 1.10, 1.04},
+           Case{3, 4, 1, 1.10, 1.03},         Case{3, 64, 5, 1.10, 1.03},
            Case{3, unbounded, 1, 1.10, 1.03}, Case{4, 4, 1, 1.10, 1.03},
            Case{4, 16, 10, 1.10, 1.03},       Case{4, 64, 1, 1.10, 1.03},
            Case{4, unbounded, 5, 1.10, 1.03}, Case{8, 4, 10, 1.10, 1.03},
            Case{8, 64, 0.3, 1.10, 1.03},      Case{8, unbounded, 1, 1.10, 1.03},
 #endif
-           Case{2, 16, 1, 1.14, 1.03},        Case{2, unbounded, 10, 1.14, 1.04},
-           Case{3, 16, 1, 1.10, 1.03},        Case{3, 16, 10, 1.10, 1.04},
+           Case{2, 16, 1, 1.14, 1.03},        Case{2, unbounded, 10, 1.14, 1.03},
+           Case{2, 16, 10, 1.14, 1.031},      Case{2, 64, 5, 1.17, 1.03},
+           Case{3, 16, 1, 1.10, 1.03},        Case{3, 16, 10, 1.10, 1.03},
            Case{4, 16, 5, 1.10, 1.03},        Case{4, unbounded, 0.3, 1.10, 1.03},
            Case{8, 16, 1, 1.10, 1.03},        Case{20, 16, 2, 1.10, 1.03}}) {
     constexpr Step longest = 3000;
@@ -302,11 +303,12 @@ TEST_CASE("Online with memory and disk is as near to the offline optimum as stat
     double sum = 0;
     Step cases = 0;
     for (Step n = 2; n <= longest; n += n < 300 ? 1 : stride) {
+      const Step alike = n < 300 ? 1 : stride;  // so many lengths are taken to have that ratio
       const double spent = cost_of(pass.end_at(n), costs);
       const double ratio = spent / least[static_cast<std::size_t>(n)];
       worst = std::max(worst, ratio);
-      sum += ratio;
-      ++cases;
+      sum += static_cast<double>(alike) * ratio;
+      cases += alike;
       // Hierarchical schedules are not quite the best there are.
       REQUIRE(ratio > 0.97);
     }
