@@ -34,7 +34,8 @@ class DenseCoupledSolver {
         jacobian_(f, p, size),
         j_(size, size),
         w_(static_cast<Eigen::Index>(S) * size, static_cast<Eigen::Index>(S) * size),
-        x_(w_.rows()) {
+        x_(w_.rows()),
+        work_(w_.rows()) {
     j_.setZero();
   }
 
@@ -63,13 +64,19 @@ class DenseCoupledSolver {
   [[nodiscard]] double prepare_cost() const { return dense_prepare_cost(w_.rows()); }
 
   /// x ← W⁻¹ x, all stages in one vector
-  void solve(Stages& x) {
+  template <class V>
+  void solve(V& x) {
     x_ = lu_.solve(x);
     x = x_;
   }
 
   /// x ← W⁻ᵀ x
-  void solve_transpose(Stages& x) { solve_transposed_system(lu_, x, x_); }
+  template <class V>
+  void solve_transpose(V& x) {
+    x_ = x;
+    solve_transposed_system(lu_, x_, work_);
+    x = x_;
+  }
 
  private:
   const F& f_;
@@ -77,7 +84,7 @@ class DenseCoupledSolver {
   DenseMatrix<F> j_;
   Matrix w_;
   Eigen::PartialPivLU<Matrix> lu_;
-  Stages x_;
+  Stages x_, work_;
 };
 
 /// Chooses the solver by the type of the Jacobian (sparse_solver.hpp). A problem's own `Solver`
