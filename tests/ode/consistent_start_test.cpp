@@ -211,6 +211,30 @@ TEST_CASE("A mass matrix may be singular without rows of zeros", "[ode][oracle]"
   CHECK((dp - dp_outer).norm() < 1e-14);
 }
 
+TEST_CASE("A small entry of a dense mass matrix is one, too", "[ode][oracle]") {
+  const Eigen::Matrix2d tiny = Eigen::Vector2d(1, 1e-20).asDiagonal();
+  const auto f = with_mass(Cubic{}, tiny);
+  ConsistentStart start(f, 0, {2, 1}, {0.3, 5});
+  CHECK(start.state() == Eigen::Vector2d(2, 1));
+  // Nor does the unit of an equation decide.
+  const Eigen::Matrix2d units = Eigen::Vector2d(1, 1e-12).asDiagonal();
+  struct Scaled : Mixed {
+    Eigen::Matrix2d by;
+    void rhs(double t, const State& x, const Parameters& p, State& out) const {
+      Mixed::rhs(t, x, p, out);
+      out = by * State(out);
+    }
+    void vjp(double t, const State& x, const Parameters& p, const State& w, State& x_bar,
+             Parameters& p_bar) const {
+      Mixed::vjp(t, x, p, by * w, x_bar, p_bar);
+    }
+  };
+  const auto scaled = with_mass(Scaled{{}, units}, Eigen::Matrix2d(units * Mixed::mass()));
+  ConsistentStart mixed(scaled, 0, Mixed::b().transpose() * Eigen::Vector2d(2, 1), {0.3, 5});
+  ConsistentStart plain(cubic, 0, {2, 1}, {0.3, 5});
+  CHECK((Mixed::b() * mixed.state() - plain.state()).norm() < 1e-14);
+}
+
 TEST_CASE("Sparse, banded and dense Jacobians give the same start", "[ode][oracle]") {
   const CellStart<Eigen::MatrixXd> dense;
   const CellStart<Eigen::SparseMatrix<double>> sparse;

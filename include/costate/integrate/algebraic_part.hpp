@@ -26,8 +26,9 @@ struct JacobianTypeOf<F> {
 /// Euler's backward method, M (y⁺ - y) = P f(t, y⁺, p): M y is kept, and the algebraic equations
 /// hold in y⁺.
 ///
-/// P is the orthogonal projector on the left null space of M. It picks the rows in which M is zero;
-/// a dense M may be singular without such rows. A sparse or diagonal M may not.
+/// P picks the rows in which M is zero. A dense M may be singular without such rows: then P is the
+/// projector on its left null space that is orthogonal where rows are scaled to a largest entry of
+/// 1. A sparse or diagonal M may not.
 template <HasMass F>
 class AlgebraicPart : public JacobianTypeOf<F> {
  public:
@@ -57,11 +58,14 @@ class AlgebraicPart : public JacobianTypeOf<F> {
       for (Eigen::Index i = 0; i < size; ++i) {
         for (Eigen::Index j = 0; j < size; ++j) see(i, j, dense(i, j));
       }
-      const Eigen::ColPivHouseholderQR<DenseMatrix<F>> qr(dense);
+      // In rows of one scale, whatever their units.
+      const State scale = (rows.array() == 0).select(State::Ones(size), rows.cwiseInverse());
+      const Eigen::ColPivHouseholderQR<DenseMatrix<F>> qr(scale.asDiagonal() * dense);
       if (size - qr.rank() > (rows.array() == 0).count()) {
         const DenseMatrix<F> q = qr.householderQ();
         const auto null = q.rightCols(size - qr.rank());
-        projector_ = null * null.transpose();
+        projector_ = scale.cwiseInverse().asDiagonal() * (null * null.transpose()).eval() *
+                     scale.asDiagonal();
       }
     }
     algebraic_ = (rows.array() == 0).template cast<Scalar>();
@@ -78,7 +82,7 @@ class AlgebraicPart : public JacobianTypeOf<F> {
   void vjp(double t, const State& y, const Parameters& p, const State& w, State& y_bar,
            Parameters& p_bar) const {
     v_ = w;
-    project(v_);
+    project<true>(v_);
     f_.vjp(t, y, p, v_, y_bar, p_bar);
   }
   void jvp(double t, const State& y, const Parameters& p, const State& dy, const Parameters& dp,
@@ -110,11 +114,15 @@ class AlgebraicPart : public JacobianTypeOf<F> {
   }
 
  private:
+  // v ← P v or Pᵀ v
+  template <bool transposed = false>
   void project(State& v) const {
-    if (projector_.size() > 0) {
-      v = State(projector_ * v);
-    } else {
+    if (projector_.size() == 0) {
       v.array() *= algebraic_.array();
+    } else if constexpr (transposed) {
+      v = State(projector_.transpose() * v);
+    } else {
+      v = State(projector_ * v);
     }
   }
 
