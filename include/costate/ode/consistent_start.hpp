@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -54,8 +56,15 @@ class ConsistentStart {
         kernel_(part_, none_, std::move(p), guess_.size()) {
     try {
       kernel_.advance(&at_, 1, guess_, y0_, {}, {});
-    } catch (const IntegrationError& e) {
-      throw IntegrationError(std::string("no consistent initial values found: ") + e.what(), 0, t0);
+    } catch (const IntegrationError&) {
+      std::array<char, 32> digits{};
+      std::snprintf(digits.data(), digits.size(), "%.17g", t0);
+      throw IntegrationError(
+          std::string("no consistent initial values found at t = ") + digits.data() +
+              ": Newton's iteration from the guess did not converge. The guess may be too far off "
+              "or not finite, or the equations cannot be solved there (index above 1, a double "
+              "root)",
+          0, t0);
     }
   }
   ConsistentStart(const ConsistentStart&) = delete;
