@@ -10,20 +10,12 @@ namespace costate {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double tie_steps = 0x1p-30;
 
 }  // namespace
 
-double GapTables::effort(const std::vector<GapTier>& tiers, Step longest) {
-  double rows = static_cast<double>((Set{1} << tiers.size()) - 1);
-  for (const GapTier& tier : tiers) {
-    rows *= static_cast<double>(std::min(tier.slots, longest)) + 1;
-  }
-  return rows * static_cast<double>(longest) * static_cast<double>(longest) / 2;
-}
-
-GapTables::GapTables(std::vector<GapTier> tiers, double step, Step longest)
-    : tiers_(std::move(tiers)), step_(step), longest_(longest) {
-  const double tie = step * 0x1p-30;
+GapTables::GapTables(std::vector<GapTier> tiers, double tie, Step longest)
+    : tiers_(std::move(tiers)) {
   for (GapTier& tier : tiers_) {
     tier.slots = std::min(tier.slots, longest);
     stride_.push_back(columns_);
@@ -43,71 +35,6 @@ GapTables::GapTables(std::vector<GapTier> tiers, double step, Step longest)
     write_.push_back(write);
     read_.push_back(read);
   }
-  const std::size_t size = at(longest_) + 1;
-  kept_.assign(all() * columns_, std::vector<double>(size, 0.0));
-  left_ = kept_;
-  code_.assign(all() * columns_, std::vector<std::uint8_t>(size, splits));
-  unkept_.assign(columns_, std::vector<double>(size, 0.0));
-  for (Step l = 1; l <= longest_; ++l) {
-    if (l > 1) {
-      for (Set m = 1; m <= all(); ++m) {
-        for (Free f = 0; f < columns_; ++f) {
-          kept_[row(m, f)][at(l)] =
-              least_sum(&left_[row(m, f)][1], &unkept_[f][backwards(l - 1)], at(l - 1));
-        }
-      }
-      relax(l);
-      for (Free f = 0; f < columns_; ++f) {
-        std::size_t ignored = 0;
-        unkept_[f][backwards(l)] = unkept(l, f, ignored);
-      }
-    }
-    for (Set m = 1; m <= all(); ++m) {
-      for (Free f = 0; f < columns_; ++f) {
-        left_[row(m, f)][at(l)] =
-            static_cast<double>(l) * step_ + read_[m] + kept_[row(m, f)][at(l)];
-      }
-    }
-  }
-}
-
-// Copies and drops, until nothing is gained. What is written down leads somewhere strictly better,
-// so following it ends.
-void GapTables::relax(Step l) {
-  for (bool better = tiers_.size() > 1; better;) {
-    better = false;
-    for (Set m = 1; m <= all(); ++m) {
-      for (std::size_t t = 0; t < tiers_.size(); ++t) {
-        const Set bit = Set{1} << t;
-        const Set other = m ^ bit;
-        if (other == 0) continue;
-        const bool copies = (m & bit) == 0;
-        const double price = copies ? write_[bit] : 0;
-        for (Free f = 0; f < columns_; ++f) {
-          if (copies ? free(f, t) == 0 : free(f, t) == tiers_[t].slots) continue;
-          const Free then = copies ? f - stride_[t] : f + stride_[t];
-          const double cost = price + kept_[row(other, then)][at(l)];
-          if (!(cost < kept_[row(m, f)][at(l)])) continue;
-          kept_[row(m, f)][at(l)] = cost;
-          code_[row(m, f)][at(l)] = static_cast<std::uint8_t>(2 * t + (copies ? 0 : 1));
-          better = true;
-        }
-      }
-    }
-  }
-}
-
-double GapTables::unkept(Step l, Free f, std::size_t& tier) const noexcept {
-  double least = infinite;
-  for (std::size_t t = 0; t < tiers_.size(); ++t) {
-    if (free(f, t) == 0) continue;
-    const double cost = write_[Set{1} << t] + kept(Set{1} << t, l, f - stride_[t]);
-    if (cost < least) {
-      least = cost;
-      tier = t;
-    }
-  }
-  return least;
 }
 
 bool GapTables::fits(Set set, Free f) const noexcept {
@@ -123,12 +50,92 @@ std::size_t GapTables::source(Set set) const noexcept {
   return t;
 }
 
-GapTables::Next GapTables::next(Set m, Step l, Free f) const {
-  const std::uint8_t code = code_[row(m, f)][at(l)];
-  if (code != splits) {
-    return {code % 2 == 0 ? Next::copy : Next::drop, 0, static_cast<std::size_t>(code / 2)};
+double EqualGapTables::effort(const std::vector<GapTier>& tiers, Step longest) {
+  double rows = static_cast<double>((Set{1} << tiers.size()) - 1);
+  for (const GapTier& tier : tiers) {
+    rows *= static_cast<double>(std::min(tier.slots, longest)) + 1;
   }
-  Next next{Next::split, 1, 0};
+  return rows * static_cast<double>(longest) * static_cast<double>(longest) / 2;
+}
+
+EqualGapTables::EqualGapTables(std::vector<GapTier> tiers, double step, Step longest)
+    : GapTables(std::move(tiers), step * tie_steps, longest), step_(step), longest_(longest) {
+  const std::size_t size = at(longest_) + 1;
+  kept_.assign(rows(), std::vector<double>(size, 0.0));
+  left_ = kept_;
+  code_.assign(rows(), std::vector<std::uint8_t>(size, splits));
+  unkept_.assign(columns(), std::vector<double>(size, 0.0));
+  for (Step l = 1; l <= longest_; ++l) {
+    if (l > 1) {
+      for (Set m = 1; m <= all(); ++m) {
+        for (Free f = 0; f < columns(); ++f) {
+          kept_[row(m, f)][at(l)] =
+              least_sum(&left_[row(m, f)][1], &unkept_[f][backwards(l - 1)], at(l - 1));
+        }
+      }
+      relax(l);
+      for (Free f = 0; f < columns(); ++f) {
+        std::size_t ignored = 0;
+        unkept_[f][backwards(l)] = unkept(l, f, ignored);
+      }
+    }
+    for (Set m = 1; m <= all(); ++m) {
+      for (Free f = 0; f < columns(); ++f) {
+        left_[row(m, f)][at(l)] =
+            static_cast<double>(l) * step_ + read(m) + kept_[row(m, f)][at(l)];
+      }
+    }
+  }
+  by_length_.resize(size * rows());
+  for (std::size_t l = 0; l < size; ++l) {
+    for (std::size_t i = 0; i < rows(); ++i) by_length_[l * rows() + i] = kept_[i][l];
+  }
+}
+
+// Copies and drops, until nothing is gained. What is written down leads somewhere strictly better,
+// so following it ends.
+void EqualGapTables::relax(Step l) {
+  for (bool better = tiers() > 1; better;) {
+    better = false;
+    for (Set m = 1; m <= all(); ++m) {
+      for (std::size_t t = 0; t < tiers(); ++t) {
+        const Set bit = Set{1} << t;
+        const Set other = m ^ bit;
+        if (other == 0) continue;
+        const bool copies = (m & bit) == 0;
+        const double price = copies ? write(bit) : 0;
+        for (Free f = 0; f < columns(); ++f) {
+          if (copies ? free(f, t) == 0 : free(f, t) == slots(t)) continue;
+          const Free then = copies ? f - stride(t) : f + stride(t);
+          const double cost = price + kept_[row(other, then)][at(l)];
+          if (!(cost < kept_[row(m, f)][at(l)])) continue;
+          kept_[row(m, f)][at(l)] = cost;
+          code_[row(m, f)][at(l)] = static_cast<std::uint8_t>(2 * t + (copies ? 0 : 1));
+          better = true;
+        }
+      }
+    }
+  }
+}
+
+double EqualGapTables::unkept(Step l, Free f, std::size_t& tier) const noexcept {
+  double least = infinite;
+  for (std::size_t t = 0; t < tiers(); ++t) {
+    if (free(f, t) == 0) continue;
+    const double cost = write(Set{1} << t) + kept_[row(Set{1} << t, f - stride(t))][at(l)];
+    if (cost < least) {
+      least = cost;
+      tier = t;
+    }
+  }
+  return least;
+}
+
+GapTables::Next EqualGapTables::next(Set m, Step b, Step e, Free f) const {
+  const Step l = e - b;
+  const std::uint8_t code = code_[row(m, f)][at(l)];
+  if (code != splits) return move(code);
+  Next next{Next::advance, 1, 0};
   double least = infinite;
   for (Step j = 1; j < l; ++j) {
     const double cost = left_[row(m, f)][at(j)] + unkept_[f][backwards(l - j)];
@@ -139,6 +146,175 @@ GapTables::Next GapTables::next(Set m, Step l, Free f) const {
   }
   if (l - next.ahead > 1) static_cast<void>(unkept(l - next.ahead, f, next.tier));
   return next;
+}
+
+namespace {
+
+double mean_of(const std::vector<double>& weights) {
+  double sum = 0;
+  for (const double weight : weights) sum += weight;
+  return sum / static_cast<double>(std::max<std::size_t>(1, weights.size()));
+}
+
+}  // namespace
+
+// All (m, f) that leave the same slots free once the start is given up, in which copies and drops
+// stay. What lies above a start has fewer, so that groups are solved one after the other.
+struct WeightedGapTables::Group {
+  struct Member {
+    Set m;
+    Free f;
+    std::size_t row;
+    std::vector<double> left;  // W(0, k) + r_m + G(m, b, k, f), by b, then k
+  };
+  Free without;
+  std::vector<Member> members;
+  std::vector<double> now;  // G(m, b, e, f), by member
+};
+
+double WeightedGapTables::effort(const std::vector<GapTier>& tiers, Step n) {
+  const auto sets = static_cast<double>((Set{1} << tiers.size()) - 1);
+  const auto length = static_cast<double>(n);
+  double columns = 1;
+  for (const GapTier& tier : tiers) columns *= static_cast<double>(std::min(tier.slots, n)) + 1;
+  constexpr double most_bytes = 0x1p29;
+  const double cells = length * (length + 1) / 2;
+  if (cells * columns * (9 * sets + 8) > most_bytes) return infinite;
+  // Along Knuth's bounds they go one by one, a few for each cell; all splits go several at a time.
+  if (tiers.size() == 1 && tiers[0].write == 0) return cells * columns * 24;
+  return cells * length / 3 * columns * sets / 2;
+}
+
+WeightedGapTables::WeightedGapTables(std::vector<GapTier> tiers, const std::vector<double>& weights)
+    : GapTables(std::move(tiers), tie_steps * mean_of(weights), static_cast<Step>(weights.size())),
+      chain_(weights),
+      monotone_(this->tiers() == 1 && write(1) == tie_steps * mean_of(weights)) {
+  const Step n = chain_.steps();
+  const std::size_t cells = cell(0, n + 1);
+  kept_.assign(cells * rows(), infinite);
+  code_.assign(cells * rows(), splits);
+  unkept_.assign(columns(), std::vector<double>(cells, infinite));
+  for (std::vector<double>& each : unkept_) {
+    for (Step e = 1; e <= n; ++e) each[cell(e - 1, e)] = 0;
+  }
+  for (Free without = 1; without < columns(); ++without) {
+    Group group{without, {}, {}};
+    for (Set m = 1; m <= all(); ++m) {
+      if (!fits(m, without)) continue;
+      const Free f = less(without, m);
+      group.members.push_back({m, f, row(m, f), std::vector<double>(cells)});
+    }
+    group.now.resize(group.members.size());
+    solve(group);
+  }
+}
+
+void WeightedGapTables::solve(Group& group) {
+  const Step n = chain_.steps();
+  // (b, k) of `left`, k > b.
+  const auto start = [n](Step b) { return b * n - b * (b + 1) / 2 - 1; };
+  std::vector<Step> best(monotone_ ? static_cast<std::size_t>(n)
+                                   : 0);  // k of (b, e-1), then (b, e)
+  for (Step e = 1; e <= n; ++e) {
+    for (Step b = e - 1; b >= 0; --b) {
+      for (std::size_t i = 0; i < group.members.size(); ++i) {
+        double& now = group.now[i];
+        if (e - b == 1) {
+          now = 0;
+          if (monotone_) best[static_cast<std::size_t>(b)] = e;
+          continue;
+        }
+        const Group::Member& member = group.members[i];
+        const double* const left = member.left.data() + start(b);
+        const double* const above = unkept_[member.f].data() + cell(0, e);
+        if (monotone_) {
+          const Step upper = b + 2 == e ? b + 1 : best[static_cast<std::size_t>(b) + 1];
+          Step& k = best[static_cast<std::size_t>(b)];
+          Step found = std::min(k, upper);
+          for (k = found; k < upper; ++k) {
+            if (left[k + 1] + above[k + 1] < left[found] + above[found]) found = k + 1;
+          }
+          k = found;
+          now = left[k] + above[k] - chain_.at(b);
+        } else {
+          now = least_sum(left + b + 1, above + b + 1, static_cast<std::size_t>(e - b - 1)) -
+                chain_.at(b);
+        }
+      }
+      const std::size_t here = cell(b, e);
+      if (e - b > 1) relax(group, here);
+      double unkept = infinite;
+      for (std::size_t i = 0; i < group.members.size(); ++i) {
+        Group::Member& member = group.members[i];
+        const double now = group.now[i];
+        kept_[here * rows() + member.row] = now;
+        member.left[static_cast<std::size_t>(start(b) + e)] = chain_.at(e) + read(member.m) + now;
+        if ((member.m & (member.m - 1)) == 0) unkept = std::min(unkept, write(member.m) + now);
+      }
+      if (e - b > 1) unkept_[group.without][here] = unkept;
+    }
+  }
+}
+
+// As `EqualGapTables::relax`.
+void WeightedGapTables::relax(Group& group, std::size_t here) {
+  for (bool better = group.members.size() > 1; better;) {
+    better = false;
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      for (std::size_t j = 0; j < group.members.size(); ++j) {
+        const Set m = group.members[i].m;
+        const Set other = group.members[j].m;
+        const Set bit = m ^ other;
+        if (bit == 0 || (bit & (bit - 1)) != 0) continue;
+        const bool copies = (m & bit) == 0;
+        const double cost = (copies ? write(bit) : 0) + group.now[j];
+        if (!(cost < group.now[i])) continue;
+        group.now[i] = cost;
+        std::size_t t = 0;
+        while ((bit >> t & 1U) == 0) ++t;
+        code_[here * rows() + group.members[i].row] =
+            static_cast<std::uint8_t>(2 * t + (copies ? 0 : 1));
+        better = true;
+      }
+    }
+  }
+}
+
+GapTables::Next WeightedGapTables::next(Set m, Step b, Step e, Free f) const {
+  const std::uint8_t code = code_[cell(b, e) * rows() + row(m, f)];
+  if (code != splits) return move(code);
+  Next next{Next::advance, 1, 0};
+  double least = infinite;
+  for (Step k = b + 1; k < e; ++k) {
+    const double cost = chain_.span(b, k) + unkept_[f][cell(k, e)] + kept(b, k)[row(m, f)];
+    if (cost < least) {
+      least = cost;
+      next.ahead = k - b;
+    }
+  }
+  const Step k = b + next.ahead;
+  least = infinite;
+  for (std::size_t t = 0; t < tiers() && e - k > 1; ++t) {
+    const Set bit = Set{1} << t;
+    if (!fits(bit, f)) continue;
+    const double cost = write(bit) + kept(k, e)[row(bit, less(f, bit))];
+    if (cost < least) {
+      least = cost;
+      next.tier = t;
+    }
+  }
+  return next;
+}
+
+std::unique_ptr<const GapTables> gap_tables(const std::vector<GapTier>& tiers, const Costs& costs,
+                                            Step n, double most) {
+  if (costs.weights.empty()) {
+    if (EqualGapTables::effort(tiers, n) > most) return nullptr;
+    return std::make_unique<EqualGapTables>(tiers, costs.step, n);
+  }
+  if (WeightedGapTables::effort(tiers, n) > most) return nullptr;
+  return std::make_unique<WeightedGapTables>(
+      tiers, std::vector<double>(costs.weights.begin(), costs.weights.begin() + n));
 }
 
 }  // namespace costate

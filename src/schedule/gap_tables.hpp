@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "chain.hpp"
 #include "costate/core/step.hpp"
+#include "costate/schedule/costs.hpp"
 
 namespace costate {
 
@@ -17,29 +20,26 @@ struct GapTier {
 
 /// The best reversal of gaps between stored states for any number of tiers, by how many slots are
 /// free in each of them. A start may be stored in several tiers at once, in a set m of them. With f
-/// the free slots, the start's own not among them, e_t one slot of tier t, and r_m the least read
-/// of the tiers in m,
+/// the free slots, the start's own not among them, e_t one slot of tier t, W(b, k) the cost of the
+/// steps b … k-1, and r_m the least read of the tiers in m,
 ///
-///     G(m, l, f) = min of   min over j of  j u + A(l-j, f) + r_m + G(m, j, f),
-///                           w_t + G(m + t, l, f - e_t)      copied to tier t,
-///                           G(m - t, l, f + e_t)            dropped from tier t,
-///     A(l, f)    = min over t of  w_t + G({t}, l, f - e_t)  start live and not stored,
+///     G(m, b, e, f) = min of
+///         min over k of  W(b, k) + A(k, e, f) + r_m + G(m, b, k, f),
+///         w_t + G(m + t, b, e, f - e_t)                      copied to tier t,
+///         G(m - t, b, e, f + e_t)                            dropped from tier t,
+///     A(b, e, f) = min over t of  w_t + G({t}, b, e, f - e_t)  start live and not stored,
 ///
-/// and G = A = 0 for l = 1. In G the start is live and stored. So a start may move from tier to
+/// and G = A = 0 for e = b+1. In G the start is live and stored. So a start may move from tier to
 /// tier whenever it is live. A write costs a little more than stated, so that of schedules that
 /// cost the same the one of the fewest writes is chosen.
-///
-/// Time O(longest² sets free) with all numbers of free slots, memory O(longest sets free).
 class GapTables {
  public:
   using Set = unsigned;      ///< of tiers: bit t
   using Free = std::size_t;  ///< numbers of free slots, as one number
 
-  /// @param longest  longest gap; of each tier so many slots are looked at, at most
-  GapTables(std::vector<GapTier> tiers, double step, Step longest);
-
-  /// How many additions these tables take.
-  [[nodiscard]] static double effort(const std::vector<GapTier>& tiers, Step longest);
+  virtual ~GapTables() = default;
+  GapTables(const GapTables&) = delete;
+  GapTables& operator=(const GapTables&) = delete;
 
   [[nodiscard]] std::size_t tiers() const noexcept { return tiers_.size(); }
   [[nodiscard]] Set all() const noexcept { return (Set{1} << tiers_.size()) - 1; }
@@ -57,40 +57,116 @@ class GapTables {
   /// The tier of the set that is read from.
   [[nodiscard]] std::size_t source(Set set) const noexcept;
 
-  /// G(m, l, f).
-  [[nodiscard]] double kept(Set m, Step l, Free f) const noexcept {
-    return kept_[row(m, f)][at(l)];
-  }
+  /// W(b, e).
+  [[nodiscard]] virtual double steps(Step b, Step e) const noexcept = 0;
+  /// G(m, b, e, f) for all m and f that belong together, at row(m, f).
+  [[nodiscard]] virtual const double* kept(Step b, Step e) const noexcept = 0;
+  [[nodiscard]] std::size_t row(Set m, Free f) const noexcept { return (m - 1) * columns_ + f; }
 
   /// What to do with the start.
   struct Next {
-    enum Kind : std::uint8_t { split, copy, drop } kind;
-    Step ahead;        ///< `split`: how far to the next state
+    enum Kind : std::uint8_t { advance, copy, drop } kind;
+    Step ahead;        ///< `advance`: how far to the next state
     std::size_t tier;  ///< where that is stored, unless it is the last; where to copy, or drop
   };
-  [[nodiscard]] Next next(Set m, Step l, Free f) const;
+  [[nodiscard]] virtual Next next(Set m, Step b, Step e, Free f) const = 0;
+
+ protected:
+  static constexpr std::uint8_t splits = 0xff;  // else a code is 2 t: copy, or 2 t + 1: drop
+
+  /// @param tie      by which a write is dearer than stated
+  /// @param longest  longest gap; of each tier so many slots are looked at, at most
+  GapTables(std::vector<GapTier> tiers, double tie, Step longest);
+
+  [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
+  [[nodiscard]] std::size_t rows() const noexcept { return all() * columns_; }
+  [[nodiscard]] Slot slots(std::size_t t) const noexcept { return tiers_[t].slots; }
+  [[nodiscard]] std::size_t stride(std::size_t t) const noexcept { return stride_[t]; }
+  [[nodiscard]] static Next move(std::uint8_t code) {
+    return {code % 2 == 0 ? Next::copy : Next::drop, 0, static_cast<std::size_t>(code / 2)};
+  }
 
  private:
-  static constexpr std::uint8_t splits = 0xff;
+  std::vector<GapTier> tiers_;
+  std::size_t columns_ = 1;
+  std::vector<std::size_t> stride_;  // by tier
+  std::vector<std::size_t> weight_;  // by set
+  std::vector<double> write_;        // by set
+  std::vector<double> read_;         // by set
+};
 
+/// For steps that cost the same, where only the length of a gap matters.
+///
+/// Time O(longest² sets free) with all numbers of free slots, memory O(longest sets free).
+class EqualGapTables final : public GapTables {
+ public:
+  EqualGapTables(std::vector<GapTier> tiers, double step, Step longest);
+
+  /// How many additions these tables take.
+  [[nodiscard]] static double effort(const std::vector<GapTier>& tiers, Step longest);
+
+  [[nodiscard]] double steps(Step b, Step e) const noexcept override {
+    return step_ * static_cast<double>(e - b);
+  }
+  [[nodiscard]] const double* kept(Step b, Step e) const noexcept override {
+    return by_length_.data() + at(e - b) * rows();
+  }
+  [[nodiscard]] Next next(Set m, Step b, Step e, Free f) const override;
+
+ private:
   [[nodiscard]] static std::size_t at(Step l) noexcept { return static_cast<std::size_t>(l); }
-  [[nodiscard]] std::size_t row(Set m, Free f) const noexcept { return (m - 1) * columns_ + f; }
   [[nodiscard]] std::size_t backwards(Step l) const noexcept { return at(longest_ - l); }
   void relax(Step l);
   [[nodiscard]] double unkept(Step l, Free f, std::size_t& tier) const noexcept;
 
-  std::vector<GapTier> tiers_;
   double step_;
   Step longest_;
-  std::size_t columns_ = 1;
-  std::vector<std::size_t> stride_;              // by tier
-  std::vector<std::size_t> weight_;              // by set
-  std::vector<double> write_;                    // by set
-  std::vector<double> read_;                     // by set
   std::vector<std::vector<double>> kept_;        // by row, then length
   std::vector<std::vector<double>> left_;        // l u + r_m + G, likewise
   std::vector<std::vector<double>> unkept_;      // by f, then longest - length
-  std::vector<std::vector<std::uint8_t>> code_;  // by row, then length: `splits`, 2 t, 2 t + 1
+  std::vector<std::vector<std::uint8_t>> code_;  // by row, then length
+  std::vector<double> by_length_;                // kept_ by length, then row
 };
+
+/// For a weight of each step.
+///
+/// Time O(n³ sets free), or O(n² free) with one tier whose writes cost nothing, by Knuth's bounds
+/// (weighted.hpp). Memory O(n² sets free).
+class WeightedGapTables final : public GapTables {
+ public:
+  explicit WeightedGapTables(std::vector<GapTier> tiers, const std::vector<double>& weights);
+
+  /// The time these tables take, in additions of `EqualGapTables`; infinity if they take more than
+  /// 512 MiB.
+  [[nodiscard]] static double effort(const std::vector<GapTier>& tiers, Step n);
+
+  [[nodiscard]] double steps(Step b, Step e) const noexcept override { return chain_.span(b, e); }
+  [[nodiscard]] const double* kept(Step b, Step e) const noexcept override {
+    return kept_.data() + cell(b, e) * rows();
+  }
+  [[nodiscard]] Next next(Set m, Step b, Step e, Free f) const override;
+
+ private:
+  // Column e holds all b < e.
+  [[nodiscard]] static std::size_t cell(Step b, Step e) noexcept {
+    return static_cast<std::size_t>(e * (e - 1) / 2 + b);
+  }
+  struct Group;
+  void solve(Group& group);
+  void relax(Group& group, std::size_t here);
+
+  Chain chain_;
+  bool monotone_;
+  std::vector<double> kept_;                 // by cell, then row
+  std::vector<std::uint8_t> code_;           // likewise
+  std::vector<std::vector<double>> unkept_;  // by f, then cell
+};
+
+/// Additions that take about a second at most.
+inline constexpr double exact_effort = 3e8;
+
+/// The tables for the first n steps, or nothing if they take more than `most` additions.
+[[nodiscard]] std::unique_ptr<const GapTables> gap_tables(const std::vector<GapTier>& tiers,
+                                                          const Costs& costs, Step n, double most);
 
 }  // namespace costate

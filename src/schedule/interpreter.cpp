@@ -32,7 +32,8 @@ Interpreter::Interpreter(Step steps, std::vector<TierSlots> tiers, const Interpr
   if (steps != unknown) set_steps(steps);
 }
 
-Interpreter::Interpreter(const ResumePoint& point) : Interpreter(point.steps, point.tiers) {
+Interpreter::Interpreter(const ResumePoint& point, const std::vector<double>& weights)
+    : Interpreter(point.steps, point.tiers, {}, weights) {
   for (const Stored& stored : point.stored) {
     const std::size_t tier = tier_of(stored.slot, stored.at);
     const auto i = static_cast<std::size_t>(stored.slot);
@@ -388,7 +389,10 @@ std::map<Step, Step> interpret_runs(Schedule schedule, const InterpretOptions& o
 }
 
 double interpret_cost(Schedule schedule, const Costs& costs, const InterpretOptions& options) {
-  const Interpreter machine = run(schedule, options, costs.weights);
+  return cost_of(run(schedule, options, costs.weights), costs);
+}
+
+double cost_of(const Interpreter& machine, const Costs& costs) {
   const double step = costs.weights.empty() ? costs.step : 1;
   return machine.weighted_advances() * step + transfers(machine.counts(), costs);
 }

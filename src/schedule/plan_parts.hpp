@@ -16,6 +16,12 @@ void set_fixed(Plan& plan, const Costs& costs, Step n);
 /// and the bound that holds for any schedule.
 [[nodiscard]] Plan plan_of(Schedule schedule, Counts counts, const Costs& costs, Step n);
 
+/// Weights that are all the same are the cost of a step.
+void simplify(Costs& costs);
+
+/// The same costs with all of the first n steps costing the mean.
+[[nodiscard]] Costs evened(Costs costs, Step n);
+
 /// Measures how long making a plan takes.
 class PlanningTime {
  public:

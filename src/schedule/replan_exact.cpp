@@ -5,19 +5,17 @@
 #include <limits>
 #include <utility>
 
-#include "set_reversal.hpp"
+#include "gap_reversal.hpp"
 
 namespace costate {
 namespace {
 
-using Kind = Command::Kind;
 using Set = GapTables::Set;
 using Free = GapTables::Free;
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// The slots that hold a state, by tier; `unknown`: none.
-using Copies = std::vector<Slot>;
+using Copies = GapReversal::Copies;
 
 enum class Source : std::uint8_t { kept, live, copied, replaced };
 
@@ -36,20 +34,16 @@ struct Base {
 
 class Exact {
  public:
-  Exact(const ResumePoint& point, const GapTables& tables, double step)
-      : steps_(point.steps),
-        end_(point.end),
+  Exact(const ResumePoint& point, const GapTables& tables)
+      : end_(point.end),
         live_(point.live),
-        turned_(point.turned),
-        step_(step),
         tables_(tables),
-        pool_(point.tiers),
+        reversal_(point, tables),
         copies_(static_cast<std::size_t>(end_)),
         sets_(static_cast<std::size_t>(end_), 0),
         below_(static_cast<std::size_t>(end_), unknown) {
     for (const Stored& stored : point.stored) {
-      pool_.claim(stored.slot);
-      const std::size_t tier = pool_.tier_of(stored.slot);
+      const std::size_t tier = reversal_.claim(stored.slot);
       Copies& copies = copies_[index(stored.at)];
       copies.resize(tables_.tiers(), unknown);
       copies[tier] = stored.slot;
@@ -58,26 +52,22 @@ class Exact {
     for (Step at = 1; at < end_; ++at) {
       below_[index(at)] = sets_[index(at - 1)] != 0 ? at - 1 : below_[index(at - 1)];
     }
-    const std::size_t columns = tables_.all_free() + 1;
-    gaps_.resize(index(end_) + 1);
-    for (Step l = 1; l <= end_; ++l) {
-      for (Set m = 1; m <= tables_.all(); ++m) {
-        for (Free f = 0; f < columns; ++f) gaps_[index(l)].push_back(tables_.kept(m, l, f));
-      }
-    }
   }
 
-  std::vector<Command> commands() {
+  ExactPlan plan() {
+    ExactPlan made;
     // Putting in order may lack the room to begin with; without copying and replacing it never
     // does.
     for (const bool simple : {false, true}) {
       Exact attempt = *this;
       attempt.simple_ = simple;
-      if (!attempt.arrange(attempt.best())) continue;
-      attempt.reverse();
-      return std::move(attempt.commands_);
+      auto [cost, bases] = attempt.best();
+      if (!simple) made.cost = cost;
+      if (!attempt.arrange(bases)) continue;
+      made.commands = std::move(attempt.reversal_).reverse();
+      break;
     }
-    return {};
+    return made;
   }
 
  private:
@@ -102,37 +92,36 @@ class Exact {
       }
     }
     if (live_ != unknown && b < live_ && live_ <= p) {
-      each_tier(Source::live, step_ * static_cast<double>(p - live_), from_live);
+      each_tier(Source::live, tables_.steps(live_, p), from_live);
     }
     if (from_live || simple_) return;
     const Step q = below_[index(p)];
     if (q != unknown && q > b) {
-      const double cost = tables_.read(sets_[index(q)]) + step_ * static_cast<double>(p - q);
+      const double cost = tables_.read(sets_[index(q)]) + tables_.steps(q, p);
       each_tier(Source::replaced, cost, true);
     }
   }
 
-  [[nodiscard]] std::vector<Base> best() const {
+  [[nodiscard]] std::pair<double, std::vector<Base>> best() const {
     auto found = best(false);
-    if (live_ == unknown || live_ >= end_) return std::move(found.second);
+    if (live_ == unknown || live_ >= end_) return found;
     auto other = best(true);
-    return std::move(other.first < found.first ? other.second : found.second);
+    return other.first < found.first ? other : found;
   }
   // The bases of the least cost, ascending. If `from_live`, nothing is read before the reversal
   // begins; otherwise the live state is lost by then.
   std::pair<double, std::vector<Base>> best(bool from_live) const {
     const Set sets = tables_.all();
     const std::size_t columns = tables_.all_free() + 1;
-    const auto row = [&](Set m) { return (m - 1) * columns; };
-    // V without the read that the gap begins with, by b, then as `gaps_`.
+    // V without the read that the gap begins with, by b, then as G.
     std::vector<std::vector<double>> rest(index(end_));
     // What remains if x_p is kept in that way, and whether nothing is kept above it.
     const auto above = [&](Step p, const Way& way, Free f) -> std::pair<double, bool> {
       if (!tables_.fits(way.set, f)) return {infinite, false};
       if (way.set == 0) return {way.cost, false};
       const Free left = tables_.less(f, way.set);
-      const std::size_t cell = row(way.set) + left;
-      const double whole = gaps_[index(end_ - p)][cell];
+      const std::size_t cell = tables_.row(way.set, left);
+      const double whole = tables_.kept(p, end_)[cell];
       const double read = from_live && p == live_ ? 0 : tables_.read(way.set);
       const double kept = std::min(read + whole, tables_.read(way.set) + rest[index(p)][cell]);
       const double top = way.live_after ? whole : infinite;
@@ -163,8 +152,8 @@ class Exact {
       for (Step p = b + 1; p < end_; ++p) {
         const double* const least = place(b, p).data();
         for (Set m = 1; m <= sets; ++m) {
-          const double* const gap = gaps_[index(p - b)].data() + row(m);
-          double* const out = mine.data() + row(m);
+          const double* const gap = tables_.kept(b, p) + tables_.row(m, 0);
+          double* const out = mine.data() + tables_.row(m, 0);
           for (Free f = 0; f < columns; ++f) out[f] = std::min(out[f], least[f] + gap[f]);
         }
       }
@@ -185,48 +174,16 @@ class Exact {
       if (way.set == 0 || above(p, way, f).second) break;
       f = tables_.less(f, way.set);
       b = p;
-      const std::size_t cell = row(way.set) + f;
+      const std::size_t cell = tables_.row(way.set, f);
       const double read = from_live && b == live_ ? 0 : tables_.read(way.set);
-      if (read + gaps_[index(end_ - b)][cell] <= tables_.read(way.set) + rest[index(b)][cell])
-        break;
+      if (read + tables_.kept(b, end_)[cell] <= tables_.read(way.set) + rest[index(b)][cell]) break;
       do {
         ++p;
-      } while (place(b, p)[f] + gaps_[index(p - b)][cell] != rest[index(b)][cell]);
+      } while (place(b, p)[f] + tables_.kept(b, p)[cell] != rest[index(b)][cell]);
     }
     return found;
   }
 
-  void emit(Kind kind, Step from = 0, Step to = 0, Slot slot = 0) {
-    commands_.push_back({kind, Content::state, from, to, slot});
-  }
-  void drop(Slot slot) {
-    emit(Kind::drop, 0, 0, slot);
-    pool_.give_back(slot);
-  }
-  void turn() {
-    emit(Kind::turn, steps_);
-    turned_ = true;
-  }
-  void load(Step at, Slot slot) {
-    if (live_ != at) emit(Kind::load, at, 0, slot);
-    live_ = at;
-  }
-  void advance(Step to) {
-    if (to > live_) emit(Kind::advance, live_, to);
-    live_ = to;
-  }
-  void save(Copies& copies, std::size_t tier) {
-    copies[tier] = pool_.take(tier);
-    emit(Kind::save, live_, 0, copies[tier]);
-  }
-  // Drops the copies outside the set.
-  void keep_only(Copies& copies, Set set) {
-    for (std::size_t t = 0; t < copies.size(); ++t) {
-      if (copies[t] == unknown || (set >> t & 1U) != 0) continue;
-      drop(copies[t]);
-      copies[t] = unknown;
-    }
-  }
   [[nodiscard]] Step replaced_by(const Base& base) const {
     Step q = base.at - 1;
     while (sets_[index(q)] == 0) --q;
@@ -247,7 +204,7 @@ class Exact {
       const Step q = replaced_by(base);
       needed[index(q)] = Set{1} << tables_.source(sets_[index(q)]);
     }
-    for (Step at = 0; at < end_; ++at) keep_only(copies_[index(at)], needed[index(at)]);
+    for (Step at = 0; at < end_; ++at) reversal_.keep_only(copies_[index(at)], needed[index(at)]);
     std::vector<const Base*> open;
     for (const Base& base : bases) {
       if (base.way.source != Source::kept) open.push_back(&base);
@@ -258,9 +215,9 @@ class Exact {
     });
     while (!open.empty()) {
       const auto next = std::find_if(open.begin(), open.end(), [&](const Base* base) {
-        if (base == &bases.back() && open.size() > 1) return false;
-        return (base->way.source == Source::live) == (open.front()->way.source == Source::live) &&
-               fits(*base, needed);
+        const bool live = base->way.source == Source::live;
+        if (base == &bases.back() && !live && open.size() > 1) return false;
+        return live == (open.front()->way.source == Source::live) && fits(*base, needed);
       });
       if (next == open.end()) return false;
       place(**next, needed);
@@ -268,7 +225,7 @@ class Exact {
     }
     for (const Base& base : bases) {
       if (base.way.set == 0) continue;
-      frames_.push_back({base.at, base.way.set, copies_[index(base.at)]});
+      reversal_.add_frame(base.at, base.way.set, copies_[index(base.at)]);
     }
     return true;
   }
@@ -277,7 +234,7 @@ class Exact {
                           ? 0
                           : sets_[index(base.at)] & base.way.set;
     for (std::size_t t = 0; t < tables_.tiers(); ++t) {
-      if (((base.way.set & ~there) >> t & 1U) == 0 || pool_.free(t) > 0) continue;
+      if (((base.way.set & ~there) >> t & 1U) == 0 || reversal_.free(t) > 0) continue;
       const bool freed =
           base.way.source == Source::replaced && needed[index(replaced_by(base))] == Set{1} << t;
       if (!freed) return false;
@@ -288,97 +245,37 @@ class Exact {
     Copies& copies = copies_[index(base.at)];
     copies.resize(tables_.tiers(), unknown);
     if (base.way.source == Source::copied) {
-      load(base.at, copies[tables_.source(needed[index(base.at)])]);
-      keep_only(copies, base.way.set);
+      reversal_.load(base.at, copies[tables_.source(needed[index(base.at)])]);
+      reversal_.keep_only(copies, base.way.set);
     } else if (base.way.source == Source::replaced) {
       const Step q = replaced_by(base);
       Copies& given_up = copies_[index(q)];
-      load(q, given_up[tables_.source(needed[index(q)])]);
-      keep_only(given_up, 0);
+      reversal_.load(q, given_up[tables_.source(needed[index(q)])]);
+      reversal_.keep_only(given_up, 0);
     }
-    advance(base.at);
+    reversal_.advance(base.at);
     for (std::size_t t = 0; t < tables_.tiers(); ++t) {
-      if ((base.way.set >> t & 1U) != 0 && copies[t] == unknown) save(copies, t);
+      if ((base.way.set >> t & 1U) != 0 && copies[t] == unknown) reversal_.save(copies, t);
     }
   }
 
-  struct Frame {
-    Step at;
-    Set set;
-    Copies copies;
-  };
-
-  // Reverses the gaps between the frames from the top.
-  void reverse() {
-    Free free = tables_.all_free();
-    for (const Frame& frame : frames_) free = tables_.less(free, frame.set);
-    while (end_ > 0) {
-      if (live_ == end_ - 1 && (frames_.empty() || frames_.back().at < live_)) {
-        record(live_);
-        continue;
-      }
-      Frame& top = frames_.back();
-      const Step l = end_ - top.at;
-      load(top.at, top.copies[tables_.source(top.set)]);
-      if (l == 1) {
-        free = tables_.more(free, top.set);
-        keep_only(top.copies, 0);
-        const Step at = top.at;
-        frames_.pop_back();
-        record(at);
-        continue;
-      }
-      const GapTables::Next next = tables_.next(top.set, l, free);
-      const Set bit = Set{1} << next.tier;
-      if (next.kind == GapTables::Next::copy) {
-        save(top.copies, next.tier);
-        top.set |= bit;
-        free = tables_.less(free, bit);
-      } else if (next.kind == GapTables::Next::drop) {
-        top.set &= ~bit;
-        keep_only(top.copies, top.set);
-        free = tables_.more(free, bit);
-      } else {
-        advance(top.at + next.ahead);
-        if (l - next.ahead == 1) continue;
-        Frame above{live_, bit, Copies(tables_.tiers(), unknown)};
-        save(above.copies, next.tier);
-        frames_.push_back(std::move(above));
-        free = tables_.less(free, bit);
-      }
-    }
-  }
-  void record(Step at) {
-    emit(Kind::record, at);
-    if (!turned_) turn();
-    emit(Kind::reverse, at);
-    end_ = at;
-  }
-
-  Step steps_;
   Step end_;
   Step live_;
-  bool turned_;
-  double step_;
   const GapTables& tables_;
-  SlotPool pool_;
-  std::vector<Copies> copies_;             // by index
-  std::vector<Set> sets_;                  // of the tiers with a copy, as they were found
-  std::vector<Step> below_;                // the highest index stored below, likewise
-  std::vector<std::vector<double>> gaps_;  // G by length, then set and free slots
-  bool simple_ = false;                    // nothing is copied or replaced
-  std::vector<Frame> frames_;
-  std::vector<Command> commands_;
+  GapReversal reversal_;
+  std::vector<Copies> copies_;  // by index
+  std::vector<Set> sets_;       // of the tiers with a copy, as they were found
+  std::vector<Step> below_;     // the highest index stored below, likewise
+  bool simple_ = false;         // nothing is copied or replaced
 };
 
 }  // namespace
 
-std::optional<std::vector<Command>> replan_exact(const ResumePoint& point,
-                                                 const std::vector<GapTier>& tiers, double step,
-                                                 double most) {
-  if (GapTables::effort(tiers, point.end) > most) return std::nullopt;
-  const GapTables tables(tiers, step, point.end);
-  return Exact(point, tables, step).commands();
+std::optional<ExactPlan> replan_exact(const ResumePoint& point, const std::vector<GapTier>& tiers,
+                                      const Costs& costs, double most) {
+  const auto tables = gap_tables(tiers, costs, point.end, most);
+  if (!tables) return std::nullopt;
+  return Exact(point, *tables).plan();
 }
 
 }  // namespace costate

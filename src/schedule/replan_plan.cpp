@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,19 +12,14 @@
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/replan.hpp"
-#include "hierarchical_plan.hpp"
-#include "least_cost.hpp"
-#include "open_disk_bound.hpp"
 #include "plan_parts.hpp"
 #include "replan_exact.hpp"
 #include "replan_long.hpp"
 #include "replanner.hpp"
+#include "whole_bound.hpp"
 
 namespace costate {
 namespace {
-
-constexpr double exact_effort = 3e8;
-constexpr double quick = 0.1;  // of the effort of a hierarchical plan, for its bound
 
 Slot all_slots(const ResumePoint& point) {
   Slot slots = 0;
@@ -147,14 +144,14 @@ std::optional<LongReversal> open_disk(const Costs& costs, ResumePoint point) {
 
 Plan counted(Schedule schedule, const Costs& costs, const ResumePoint& point) {
   Plan plan{std::move(schedule), {}};
-  Interpreter machine(point);
+  Interpreter machine(point, costs.weights);
   Schedule copy = plan.schedule;
   for (Command command = copy.next_command();; command = copy.next_command()) {
     machine.apply(command);
     if (command.kind == Command::Kind::end) break;
   }
   plan.counts = machine.counts();
-  plan.cost = cost_of(plan.counts, costs);
+  plan.cost = cost_of(machine, costs);
   return plan;
 }
 
@@ -162,6 +159,25 @@ Step writes(const Plan& plan) {
   Step sum = 0;
   for (const TierCounts& tier : plan.counts.tiers) sum = saturating_add(sum, tier.writes);
   return sum;
+}
+
+// The cheapest continuation if a slot were a slot, each as cheap as the cheapest: nothing is lost
+// if there is but one tier. For weights; otherwise the fewest advances are known.
+double in_one_tier(const Costs& costs, const ResumePoint& point) {
+  GapTier one{all_slots(point), std::numeric_limits<double>::infinity(),
+              std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < point.tiers.size(); ++i) {
+    if (point.tiers[i].slots == 0) continue;
+    one.write = std::min(one.write, costs.tiers[i].write);
+    one.read = std::min(one.read, costs.tiers[i].read);
+  }
+  ResumePoint other = point;
+  other.tiers = {{"all", one.slots}};
+  const auto twice = [](const Stored& a, const Stored& b) { return a.at == b.at; };
+  other.stored.erase(std::unique(other.stored.begin(), other.stored.end(), twice),
+                     other.stored.end());
+  const auto found = replan_exact(other, {one}, costs, exact_effort);
+  return found ? found->least() : 0;
 }
 
 // The fewest advances there are with all slots alike, and a read before every reverse step but the
@@ -174,21 +190,30 @@ double advances_and_reads(const Costs& costs, const ResumePoint& point) {
   }
   const Step reads = point.end - (point.live != unknown ? 1 : 0);
   double bound = reads > 0 ? static_cast<double>(reads) * read : 0;
-  if (searched(point.end, slots)) {
+  if (costs.weights.empty() && searched(point.end, slots)) {
     bound += static_cast<double>(resume_advances(point)) * costs.step;
   }
   return bound;
+}
+
+// What the first k steps cost.
+double span(const Costs& costs, Step k) {
+  if (costs.weights.empty()) return static_cast<double>(k) * costs.step;
+  return std::accumulate(costs.weights.begin(), costs.weights.begin() + k, 0.0);
 }
 
 // Each state is live a first time: it is so now, is read from where it is stored, or the step
 // before it is run.
 double first_times(const Costs& costs, const ResumePoint& point) {
   const SlotPool pool(point.tiers);
-  Step others = point.end - 1;  // neither stored nor live, nor x_0
+  const auto step = [&costs](Step i) {
+    return costs.weights.empty() ? costs.step : costs.weights[static_cast<std::size_t>(i)];
+  };
+  double others = span(costs, point.end - 1);  // of states neither stored nor live
   double bound = 0;
   const auto count = [&](Step at, double read) {
-    if (at > 0) --others;
-    if (at != point.live) bound += at > 0 ? std::min(read, costs.step) : read;
+    if (at > 0) others -= step(at - 1);
+    if (at != point.live) bound += at > 0 ? std::min(read, step(at - 1)) : read;
   };
   for (auto each = point.stored.begin(); each != point.stored.end();) {
     const Step at = each->at;
@@ -201,7 +226,7 @@ double first_times(const Costs& costs, const ResumePoint& point) {
   const bool is_stored = std::any_of(point.stored.begin(), point.stored.end(),
                                      [&](const Stored& each) { return each.at == point.live; });
   if (point.live != unknown && !is_stored) count(point.live, 0);
-  return bound + static_cast<double>(others) * costs.step;
+  return bound + std::max(0.0, others);
 }
 
 // A first pass could have led here, and with the continuation it is a whole schedule. If nothing of
@@ -210,7 +235,6 @@ double first_times(const Costs& costs, const ResumePoint& point) {
 double after_first_pass(const Costs& costs, const ResumePoint& point) {
   const SlotPool pool(point.tiers);
   double spent = 0;
-  Step from = 0;
   Step highest = 0;
   for (const Stored& each : point.stored) {
     const TierCosts& tier = costs.tiers[pool.tier_of(each.slot)];
@@ -219,27 +243,23 @@ double after_first_pass(const Costs& costs, const ResumePoint& point) {
   }
   const bool beyond = point.live == unknown && point.end - highest <= 2;
   const Step n = beyond ? point.end + 1 : point.end;
-  Step advances = beyond ? point.end : std::max(highest, point.live);
+  spent += span(costs, beyond ? point.end : std::max(highest, point.live));
   if (point.live != unknown) {
     if (point.live < highest) {  // back to the live state
+      Step from = 0;
       double read = 0;
       for (const Stored& each : point.stored) {
         if (each.at > point.live) continue;
         from = each.at;
         read = costs.tiers[pool.tier_of(each.slot)].read;
       }
-      advances += point.live - from;
-      spent += read;
+      spent += span(costs, point.live) - span(costs, from) + read;
     }
   }
-  spent += static_cast<double>(advances) * costs.step;
-  double whole = 0;
-  try {
-    whole = hierarchical_plan(costs, n, quick).lower_bound;
-  } catch (const InvalidArgument&) {  // it takes too long
-    whole = std::max(least_cost(costs, n), open_disk_bound(costs, n));
-  }
-  return whole - spent;
+  if (costs.weights.empty()) return whole_bound(costs, n) - spent;
+  Costs all = costs;
+  all.weights.resize(static_cast<std::size_t>(n), 0.0);  // that of the last step is of no account
+  return whole_bound(all, n) - spent;
 }
 
 }  // namespace
@@ -249,7 +269,7 @@ namespace {
 // Makes costs and point agree on the tiers; the point's slots count.
 void settle(Costs& costs, ResumePoint& point) {
   check(costs, point.steps);
-  costs.weights.clear();
+  simplify(costs);
   const std::vector<TierSlots> room = rooms(costs);
   if (point.tiers.empty()) {
     point.tiers = room;
@@ -291,7 +311,7 @@ Schedule continuation(const Costs& given, const ResumePoint& given_point) {
   settle(costs, point);
   Schedule alike = resume_from(point);  // checks the point
   const Rest rest = rest_of(point);
-  auto best = reckoned_best(costs, rest);
+  auto best = reckoned_best(evened(costs, rest.point.end), rest);
   return best ? Schedule("resume", point.steps, point.tiers, std::move(best)) : alike;
 }
 
@@ -309,6 +329,7 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
   const Rest rest = rest_of(point);
 
   std::vector<std::unique_ptr<Generator>> found;
+  double bound = 0;  // by weights
   if (rest.point.end == 0) {
     found.push_back(listed(rest.first));
   } else {
@@ -316,17 +337,22 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
     for (std::size_t i = 0; i < costs.tiers.size(); ++i) {
       tiers.push_back({point.tiers[i].slots, costs.tiers[i].write, costs.tiers[i].read});
     }
-    auto exact = replan_exact(rest.point, tiers, costs.step, exact_effort);
-    if (exact) {
-      exact->insert(exact->begin(), rest.first.begin(), rest.first.end());
-      found.push_back(listed(std::move(*exact)));
+    auto exact = replan_exact(rest.point, tiers, costs, exact_effort);
+    if (!costs.weights.empty()) {
+      bound = tiers.size() == 1 && exact ? exact->least() : in_one_tier(costs, rest.point);
     }
+    if (exact) {
+      std::vector<Command>& commands = exact->commands;
+      commands.insert(commands.begin(), rest.first.begin(), rest.first.end());
+      found.push_back(listed(std::move(commands)));
+    }
+    const Costs even = evened(costs, rest.point.end);
     // Now and then the better one, too.
     for (const bool on_disk : {false, true}) {
       Rest other = plain(rest);
       if (on_disk && !moves_start(other)) break;
-      auto reversal = open_disk(costs, other.point);
-      if (!reversal) reversal = replan_long(costs, other.point);
+      auto reversal = open_disk(even, other.point);
+      if (!reversal) reversal = replan_long(even, other.point);
       if (reversal) {
         found.push_back(listed(std::move(other.first), std::move(reversal->reversal)));
       }
@@ -342,8 +368,8 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
   set_fixed(best, costs, point.end);
   if (rest.point.end > 0) {
     best.lower_bound = std::min(
-        best.cost, std::max({advances_and_reads(costs, rest.point), first_times(costs, rest.point),
-                             after_first_pass(costs, rest.point)}));
+        best.cost, std::max({bound, advances_and_reads(costs, rest.point),
+                             first_times(costs, rest.point), after_first_pass(costs, rest.point)}));
   }
   return time.stop(std::move(best));
 }

@@ -1,6 +1,7 @@
 #include "costate/schedule/required.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,8 +10,15 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/lower_bound.hpp"
+#include "costate/schedule/replan.hpp"
+#include "gap_reversal.hpp"
+#include "gap_tables.hpp"
 #include "plan_parts.hpp"
+#include "replanner.hpp"
+#include "required_exact.hpp"
 #include "set_reversal.hpp"
+#include "whole_bound.hpp"
 
 namespace costate {
 namespace {
@@ -39,18 +47,6 @@ Parts divide(BinomialTable& table, Step gap, Slot slots, Slot further) {
   }
   return parts;
 }
-
-class FromStart final : public Generator {
- public:
-  explicit FromStart(SetReversal reversal) : reversal_(std::move(reversal)) {}
-  [[nodiscard]] std::unique_ptr<Generator> clone() const override {
-    return std::make_unique<FromStart>(*this);
-  }
-  Command next() override { return reversal_.next(); }
-
- private:
-  SetReversal reversal_;
-};
 
 // All states that the first pass stores.
 std::vector<Step> first_pass(const std::vector<Step>& positions, Step n, Slot slots) {
@@ -93,20 +89,78 @@ std::vector<Step> first_pass(const std::vector<Step>& positions, Step n, Slot sl
   return all;
 }
 
-}  // namespace
+// With slots alike and steps alike, the fewest advances.
+std::unique_ptr<Generator> fewest_advances(const std::vector<Step>& positions, Step n,
+                                           const std::vector<TierSlots>& tiers) {
+  Slot slots = 0;
+  for (const TierSlots& tier : tiers) slots += tier.slots;
+  SetReversal::Start start;
+  start.steps = start.end = n;
+  start.live = 0;
+  // If all states can be kept they are.
+  const std::vector<Step> all_fit{0};
+  Step live = 0;
+  for (const Step at : n <= 1           ? std::vector<Step>{}
+                       : slots >= n - 1 ? all_fit
+                                        : first_pass(positions, n, slots)) {
+    start.placements.push_back({live, -1, false, at});
+    live = at;
+  }
+  return listed({}, SetReversal(std::move(start), SlotPool(tiers)));
+}
 
-Plan required(const Costs& costs, Step n, std::vector<Step> positions) {
-  const PlanningTime time;
-  check(costs, n);
-  const std::vector<TierSlots> tiers = rooms(costs);
-  if (tiers.size() != 1) {
-    throw InvalidArgument("required() is for one tier, not " + std::to_string(tiers.size()));
+// The steps of each gap and, but for the last gap, the run's last one are a chain of their own if
+// all others are left out, and the slots of the required states below are not for it.
+double least_advances(const Costs& costs, const std::vector<Step>& positions, Step n, Slot slots) {
+  double sum = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const bool last = i + 1 == positions.size();
+    const Step end = last ? n : positions[i + 1];
+    const Slot left = slots - static_cast<Slot>(i);
+    if (costs.weights.empty()) {
+      const Step steps = end - positions[i] + (last ? 0 : 1);
+      sum += costs.step * static_cast<double>(binomial_advances(steps, left));
+    } else {
+      std::vector<double> weights(costs.weights.begin() + positions[i],
+                                  costs.weights.begin() + end);
+      if (!last) weights.push_back(0);
+      sum += least_advance_cost(std::move(weights), left);
+    }
   }
-  constexpr Step most = 100'000'000;
-  if (n > most) {
-    throw InvalidArgument("required() counts by running through the schedule: at most " +
-                          std::to_string(most) + " steps, not " + std::to_string(n));
+  return sum;
+}
+
+// What every schedule costs at least that stores these states.
+double bound_of(const Costs& costs, const std::vector<Step>& positions, Step n, Slot slots) {
+  double write = std::numeric_limits<double>::infinity();
+  double read = write;
+  for (const TierCosts& tier : costs.tiers) {
+    if (tier.slots == 0) continue;
+    write = std::min(write, tier.write);
+    read = std::min(read, tier.read);
   }
+  return least_advances(costs, positions, n, slots) +
+         static_cast<double>(positions.size()) * write + static_cast<double>(n - 1) * read;
+}
+
+std::vector<Command> carried_out(const FirstPass& pass, const ResumePoint& point,
+                                 const GapTables& tables) {
+  GapReversal reversal(point, tables);
+  for (const FirstStored& each : pass.stored) {
+    if (each.unread) {
+      reversal.store_unread(each.at, each.tier);
+      continue;
+    }
+    reversal.advance(each.at);
+    GapReversal::Copies copies(tables.tiers(), unknown);
+    reversal.save(copies, each.tier);
+    reversal.add_frame(each.at, GapTables::Set{1} << each.tier, std::move(copies));
+  }
+  return std::move(reversal).reverse();
+}
+
+// 0, and what is required, but not what is reversed at once.
+std::vector<Step> in_order(std::vector<Step> positions, Step n) {
   positions.push_back(0);
   std::sort(positions.begin(), positions.end());
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
@@ -114,27 +168,61 @@ Plan required(const Costs& costs, Step n, std::vector<Step> positions) {
     throw InvalidArgument("a required state is not among the states 0 to " + std::to_string(n - 1));
   }
   if (positions.back() == n - 1) positions.pop_back();
+  return positions;
+}
+
+}  // namespace
+
+Plan required(const Costs& given, Step n, std::vector<Step> positions) {
+  const PlanningTime time;
+  check(given, n);
+  Costs costs = given;
+  simplify(costs);
+  std::vector<TierSlots> tiers = rooms(costs);
+  constexpr Step most = 100'000'000;
+  if (n > most) {
+    throw InvalidArgument("required() counts by running through the schedule: at most " +
+                          std::to_string(most) + " steps, not " + std::to_string(n));
+  }
+  positions = in_order(std::move(positions), n);
+  Slot slots = 0;
+  for (std::size_t t = 0; t < tiers.size(); ++t) {
+    tiers[t].slots = std::min<Slot>(tiers[t].slots, std::max<Step>(n - 1, 0));
+    costs.tiers[t].slots = tiers[t].slots;
+    costs.tiers[t].bytes = 0;
+    slots += tiers[t].slots;
+  }
   const auto count = static_cast<Slot>(positions.size());
-  if (n > 1 && tiers.front().slots < count) {
+  if (n > 1 && slots < count) {
     throw InvalidArgument(std::to_string(count) + " states are to be stored, x_0 among them, in " +
-                          std::to_string(tiers.front().slots) + " slots");
+                          std::to_string(slots) + " slots");
   }
-  const Slot slots = std::min<Slot>(tiers.front().slots, std::max<Step>(n - 1, 0));
-  SetReversal::Start start;
-  start.steps = start.end = n;
-  start.live = 0;
-  if (n > 1) {
-    Step live = 0;
-    for (const Step at : first_pass(positions, n, slots)) {
-      start.placements.push_back({live, -1, false, at});
-      live = at;
-    }
+  const auto planned = [&](std::unique_ptr<Generator> generator) {
+    Schedule schedule("required", n, tiers, std::move(generator));
+    Counts counts = interpret(schedule);
+    return plan_of(std::move(schedule), std::move(counts), costs, n);
+  };
+  Plan best = planned(fewest_advances(positions, n, tiers));
+  if (n <= 1) return time.stop(std::move(best));
+  best.lower_bound = bound_of(costs, positions, n, slots);
+  if (tiers.size() == 1 && costs.weights.empty() && costs.tiers[0].write == 0) {
+    best.lower_bound = best.cost;
+    return time.stop(std::move(best));
   }
-  const std::vector<TierSlots> used{{tiers.front().name, slots}};
-  Schedule schedule("required", n, used,
-                    std::make_unique<FromStart>(SetReversal(std::move(start), SlotPool(used))));
-  Counts counts = interpret(schedule);
-  return time.stop(plan_of(std::move(schedule), std::move(counts), costs, n));
+  std::vector<GapTier> gap_tiers;
+  for (std::size_t t = 0; t < tiers.size(); ++t) {
+    gap_tiers.push_back({tiers[t].slots, costs.tiers[t].write, costs.tiers[t].read});
+  }
+  const ResumePoint point{.steps = n, .end = n, .live = 0, .tiers = tiers};
+  double bound = std::max(best.lower_bound, whole_bound(costs, n));
+  if (const auto tables = gap_tables(gap_tiers, costs, n, exact_effort)) {
+    const FirstPass pass = required_exact(*tables, n, positions);
+    if (tiers.size() == 1) bound = std::max(bound, pass.cost * (1 - 0x1p-28));
+    Plan other = planned(listed(carried_out(pass, point, *tables)));
+    if (other.cost < best.cost) best = std::move(other);
+  }
+  best.lower_bound = std::min(best.cost, bound);
+  return time.stop(std::move(best));
 }
 
 }  // namespace costate

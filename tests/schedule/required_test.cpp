@@ -1,5 +1,7 @@
 #include "costate/schedule/required.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
@@ -10,11 +12,21 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
+#include "costate/schedule/weighted.hpp"
 #include "support/catch.hpp"
+#include "support/replan_cases.hpp"
+#include "support/shortest_path.hpp"
 
 using namespace costate;
+using support::Random;
 
 namespace {
+
+#ifdef COSTATE_SOAK
+constexpr int more = 10;
+#else
+constexpr int more = 1;
+#endif
 
 Plan plan_for(Step n, Slot slots, const std::vector<Step>& positions) {
   Costs costs;
@@ -69,6 +81,37 @@ Step least_advances(int n, int slots, unsigned wanted) {
   return saturated;
 }
 
+// Once it has been reached, a required state is held in some tier until it is reversed.
+void check_kept(const Plan& plan, Step n, const std::vector<Step>& positions) {
+  const std::set<Step> wanted(positions.begin(), positions.end());
+  Schedule schedule = plan.schedule;
+  std::map<Slot, Step> held;
+  Step end = n;
+  Step live = 0;
+  const auto check_held = [&](Step at) {
+    if (wanted.count(at) == 0 || at >= end - 1) return;
+    const bool found =
+        std::any_of(held.begin(), held.end(), [at](const auto& each) { return each.second == at; });
+    CAPTURE(at, end, live);
+    CHECK(found);
+  };
+  while (const auto action = schedule.next()) {
+    if (const auto* advance = std::get_if<Advance>(&*action)) {
+      for (Step at = advance->from; at < advance->to; ++at) check_held(at);
+      live = advance->to;
+    }
+    if (const auto* save = std::get_if<Save>(&*action)) held[save->slot] = save->at;
+    if (const auto* load = std::get_if<Load>(&*action)) live = load->at;
+    if (const auto* drop = std::get_if<Drop>(&*action)) {
+      const Step at = held[drop->slot];
+      held.erase(drop->slot);
+      check_held(at);
+    }
+    if (const auto* reverse = std::get_if<Reverse>(&*action)) end = reverse->step;
+  }
+  CHECK(end == 0);
+}
+
 }  // namespace
 
 TEST_CASE("With required states the advances are the fewest, as a search over all schedules finds",
@@ -88,29 +131,110 @@ TEST_CASE("With required states the advances are the fewest, as a search over al
   }
 }
 
+TEST_CASE("With costs and weights hardly any schedule that stores the required states is cheaper",
+          "[oracle]") {
+  Random random(31);
+  constexpr int trials = 600 * more;
+  int cheapest = 0;
+  double worst = 1;
+  for (int trial = 0; trial < trials; ++trial) {
+    const int tiers = trial % 7 == 0 ? 3 : trial % 7 < 3 ? 1 : 2;
+    Costs costs = random.costs(tiers, 4, tiers == 3 ? 1 : 3);
+    const Step n = 1 + random.below(tiers == 3 ? 6 : 8);
+    if (trial % 2 == 0) costs.weights = random.weights(n);
+    costs.step = 0.25 * static_cast<double>(1 + random.below(8));
+    Slot slots = 0;
+    for (const TierCosts& tier : costs.tiers) slots += tier.slots;
+    std::vector<Step> positions;
+    std::uint32_t wanted = 1;
+    for (Slot i = random.below(slots); i > 0; --i) {
+      const Step at = random.below(n);
+      positions.push_back(at);
+      wanted |= 1U << at;
+    }
+    wanted &= (1U << (n - 1)) - 1;
+    CAPTURE(trial, tiers, n, wanted);
+    const Plan plan = required(costs, n, positions);
+    CHECK(plan.counts == interpret(plan.schedule, {.single_actions = true}));
+    CHECK(interpret_cost(plan.schedule, costs) == Catch::Approx(plan.cost).epsilon(1e-14));
+    check_kept(plan, n, positions);
+
+    std::vector<support::PathTier> path;
+    for (const TierCosts& tier : costs.tiers) {
+      path.push_back({static_cast<int>(tier.slots), tier.write, tier.read});
+    }
+    const std::vector<double> equal(static_cast<std::size_t>(n), costs.step);
+    const double least =
+        support::cheapest_reversal(costs.weights.empty() ? equal : costs.weights, path, wanted);
+    CHECK(plan.cost >= least);
+    CHECK(plan.lower_bound <= least);
+    if (tiers == 1) CHECK(plan.cost == least);
+    if (tiers == 1) CHECK(plan.lower_bound >= least * (1 - 1e-8));
+    if (least > 0) worst = std::max(worst, plan.cost / least);
+    if (plan.cost == least) ++cheapest;
+  }
+  CAPTURE(cheapest, worst);
+  // What is stated (required.hpp).
+  CHECK(worst <= 2.5);
+  CHECK(cheapest * 200 >= trials * 199);
+}
+
 TEST_CASE("Required states are stored on the first pass and kept until they are reversed",
           "[property]") {
-  const std::set<Step> wanted{10, 11, 12, 500, 777};
   for (const Slot slots : {6, 7, 10, 30}) {
-    const Plan plan = plan_for(1000, slots, {wanted.begin(), wanted.end()});
-    Schedule schedule = plan.schedule;
-    std::map<Slot, Step> held;
-    std::set<Step> found;
-    Step end = 1000;
-    while (const auto action = schedule.next()) {
-      if (const auto* save = std::get_if<Save>(&*action)) held[save->slot] = save->at;
-      if (const auto* drop = std::get_if<Drop>(&*action)) {
-        CHECK((wanted.count(held[drop->slot]) == 0 || end <= held[drop->slot] + 1));
-        held.erase(drop->slot);
-      }
-      if (const auto* reverse = std::get_if<Reverse>(&*action)) end = reverse->step;
-      if (std::holds_alternative<Turn>(*action)) {
-        for (const auto& [slot, at] : held) found.insert(at);
-      }
-    }
-    for (const Step at : wanted) CHECK(found.count(at) == 1);
+    const Plan plan = plan_for(1000, slots, {10, 11, 12, 500, 777});
+    check_kept(plan, 1000, {10, 11, 12, 500, 777});
     CHECK(plan.counts.advances >= binomial_advances(1000, slots));
     CHECK(plan.counts == interpret(plan.schedule, {.single_actions = true}));
+    CHECK(plan.cost == plan.lower_bound);
+  }
+}
+
+TEST_CASE("Required states in two tiers cost no more than to count advances alone", "[property]") {
+  Random random(32);
+  for (int trial = 0; trial < 20 * more; ++trial) {
+    Costs costs;
+    costs.tiers = {{.slots = 3 + random.below(4)},
+                   {.name = "disk",
+                    .slots = 4 + random.below(6),
+                    .write = static_cast<double>(random.below(12)) / 2,
+                    .read = static_cast<double>(random.below(30)) / 2}};
+    const Step n = 30 + random.below(trial % 2 == 0 ? 60 : 300);
+    std::vector<Step> positions;
+    for (Slot i = random.below(7); i > 0; --i) positions.push_back(random.below(n));
+    if (trial % 2 == 0) costs.weights = random.weights(n);
+    CAPTURE(trial, n, positions);
+    const Plan plan = required(costs, n, positions);
+    CHECK(plan.counts == interpret(plan.schedule, {.single_actions = true}));
+    CHECK(interpret_cost(plan.schedule, costs) == Catch::Approx(plan.cost).epsilon(1e-14));
+    CHECK(plan.lower_bound <= plan.cost);
+    CHECK(plan.lower_bound >= 0.5 * plan.cost);
+    check_kept(plan, n, positions);
+
+    Costs alike = costs;
+    alike.weights.clear();
+    alike.tiers = {{.slots = costs.tiers[0].slots + costs.tiers[1].slots}};
+    CHECK(plan.counts.advances >= required(alike, n, positions).counts.advances);
+  }
+}
+
+TEST_CASE("With one tier, weights, and nothing required the schedule is the weighted one",
+          "[property]") {
+  Random random(33);
+  for (int trial = 0; trial < 20 * more; ++trial) {
+    Costs costs = random.costs(1, 8, 0);
+    costs.tiers[0].slots += 1;
+    const Step n = 1 + random.below(150);
+    costs.weights = random.weights(n);
+    CAPTURE(trial, n);
+    CHECK(required(costs, n, {}).cost == Catch::Approx(weighted(costs, n).cost));
+    const std::vector<double> equal(static_cast<std::size_t>(n), 0.5);
+    costs.weights = equal;
+    costs.step = 2;
+    const Plan plan = required(costs, n, {n / 2});
+    costs.weights.clear();
+    costs.step = 0.5;
+    CHECK(plan.counts == required(costs, n, {n / 2}).counts);
   }
 }
 

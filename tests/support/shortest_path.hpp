@@ -30,9 +30,11 @@ struct PathStart {
 };
 
 /// The cheapest reversal of what is left.
-/// @param weights  cost of each step, shape (n), n <= 16
+/// @param weights   cost of each step, shape (n), n <= 16
+/// @param required  indices of states that may not be left, or dropped, unless some tier holds them
+///                  or they are reversed
 inline double cheapest_from(const PathStart& start, const std::vector<double>& weights,
-                            const std::vector<PathTier>& tiers) {
+                            const std::vector<PathTier>& tiers, std::uint32_t required = 0) {
   using Node = std::tuple<int, int, Held>;  // live, end, held
   using Entry = std::pair<double, Node>;
   const int n = static_cast<int>(weights.size());
@@ -57,7 +59,13 @@ inline double cheapest_from(const PathStart& start, const std::vector<double>& w
       continue;
     }
     const bool useful = live >= 0 && live < end;
-    if (useful) {
+    const auto holds = [required, end = end](const Held& what, int at) {
+      if ((required >> at & 1U) == 0 || at >= end) return true;
+      bool found = false;
+      for (const std::uint32_t mine : what) found = found || (mine >> at & 1U) != 0;
+      return found;
+    };
+    if (useful && holds(held, live)) {
       reach(cost + weights[static_cast<std::size_t>(live)], {live + 1, end, held});
     }
     for (std::size_t t = 0; t < tiers.size(); ++t) {
@@ -74,7 +82,7 @@ inline double cheapest_from(const PathStart& start, const std::vector<double>& w
       for (int at = 0; at < n; ++at) {  // in place of another
         if ((mine >> at & 1U) == 0) continue;
         after[t] = (mine & ~(1U << at)) | 1U << live;
-        reach(cost + tiers[t].write, {live, end, after});
+        if (holds(after, at)) reach(cost + tiers[t].write, {live, end, after});
       }
     }
   }
@@ -83,9 +91,9 @@ inline double cheapest_from(const PathStart& start, const std::vector<double>& w
 
 /// The same of the whole chain, x_0 being live.
 inline double cheapest_reversal(const std::vector<double>& weights,
-                                const std::vector<PathTier>& tiers) {
-  return cheapest_from({0, static_cast<int>(weights.size()), Held(tiers.size(), 0)}, weights,
-                       tiers);
+                                const std::vector<PathTier>& tiers, std::uint32_t required = 0) {
+  return cheapest_from({0, static_cast<int>(weights.size()), Held(tiers.size(), 0)}, weights, tiers,
+                       required);
 }
 
 }  // namespace support

@@ -44,7 +44,7 @@ class Interpreter {
               const std::vector<double>& weights = {});
   /// Begins where a run stands (replan.hpp): counts what is done from there on, and of the steps
   /// below `end` how often they are run.
-  explicit Interpreter(const ResumePoint& point);
+  explicit Interpreter(const ResumePoint& point, const std::vector<double>& weights = {});
 
   /// @throws ScheduleError if the action breaks a rule
   void apply(const Action& action);
@@ -119,6 +119,10 @@ class Interpreter {
 /// @throws as `interpret`, InvalidArgument if there are fewer tiers in `costs` than in the schedule
 [[nodiscard]] double interpret_cost(Schedule schedule, const Costs& costs,
                                     const InterpretOptions& options = {});
+
+/// The same of what a machine has done that was made with the weights of these costs.
+/// @throws InvalidArgument as the next
+[[nodiscard]] double cost_of(const Interpreter& machine, const Costs& costs);
 
 /// The same from counts, for steps of equal cost.
 /// @throws InvalidArgument if there are fewer tiers in `costs` than in `counts`

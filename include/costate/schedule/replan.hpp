@@ -68,17 +68,24 @@ inline constexpr Step most_resumed = 10'000'000;
 /// can do finds a cheaper one in one of 200 short runs at most, up to 15 % cheaper, and none with
 /// one tier.
 ///
+/// The same with a weight for each step, as long as n³/12 times the combinations of free slots, and
+/// of tiers that a state may be in, is
+/// at most 3·10⁸ (200 steps with 8 slots in memory and 14 on disk, 700 with 8 in one tier; 1600 in
+/// one tier whose writes cost nothing). There a search finds one that is up to a fifth cheaper now
+/// and then, and again none with one tier. Longer ones are planned as if all steps cost the mean.
+///
 /// Beyond that, and for comparison, in two tiers (of more, those after the first are one, at the
 /// cost of the second), states are dropped, and one is placed above all others; what that gains is
 /// reckoned with transfers to and from the first tier for free. In one tier it is the continuation
 /// with the fewest advances.
 ///
 /// `lower_bound` is one for everything that a machine can do, by what a whole run costs at least,
-/// and by `resume_advances` for few steps. `counts.runs` are those of the steps below `end`.
+/// and for few steps by `resume_advances`, or, with weights, by the plan for one tier with all
+/// slots. `counts.runs` are those of the steps below `end`.
 /// Planning takes up to a second where it is exact; beyond, it runs through the plan, and takes
 /// some 0.2 s for 10^6 steps.
 ///
-/// @param costs  all steps cost `costs.step`; weights are not looked at
+/// @param costs  `weights` may be empty; otherwise they are those of all `steps`
 /// @param point  `tiers` may be empty: those of the costs. Otherwise as many, whose slots count
 /// @throws InvalidArgument as the other, if the costs are not valid or not for as many tiers, or
 ///         more than `most_resumed` steps are left
