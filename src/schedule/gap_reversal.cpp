@@ -12,13 +12,14 @@ GapReversal::GapReversal(const ResumePoint& point, const GapTables& tables)
       live_(point.live),
       turned_(point.turned),
       tables_(tables),
-      pool_(point.tiers),
-      free_(tables.all_free()) {}
+      pool_(point.tiers) {
+  for (const TierSlots& tier : point.tiers) free_.push_back(tier.slots);
+}
 
 std::size_t GapReversal::claim(Slot slot) {
   pool_.claim(slot);
   const std::size_t tier = pool_.tier_of(slot);
-  free_ = tables_.less(free_, Set{1} << tier);
+  --free_[tier];
   return tier;
 }
 
@@ -29,7 +30,7 @@ void GapReversal::load(Step at, Slot slot) {
 
 void GapReversal::store_unread(Step at, std::size_t tier) {
   ahead_.push_back({at, tier, unknown});
-  free_ = tables_.less(free_, Set{1} << tier);
+  --free_[tier];
 }
 
 void GapReversal::advance(Step to) {
@@ -48,7 +49,7 @@ void GapReversal::advance(Step to) {
 
 void GapReversal::save(Copies& copies, std::size_t tier) {
   copies[tier] = pool_.take(tier);
-  free_ = tables_.less(free_, Set{1} << tier);
+  --free_[tier];
   emit(Kind::save, live_, 0, copies[tier]);
 }
 
@@ -57,7 +58,7 @@ void GapReversal::keep_only(Copies& copies, Set set) {
     if (copies[t] == unknown || (set >> t & 1U) != 0) continue;
     emit(Kind::drop, 0, 0, copies[t]);
     pool_.give_back(copies[t]);
-    free_ = tables_.more(free_, Set{1} << t);
+    ++free_[t];
     copies[t] = unknown;
   }
 }
@@ -71,7 +72,7 @@ void GapReversal::record(Step at) {
   while (!passed_.empty() && passed_.back().at >= end_) {
     emit(Kind::drop, 0, 0, passed_.back().slot);
     pool_.give_back(passed_.back().slot);
-    free_ = tables_.more(free_, Set{1} << passed_.back().tier);
+    ++free_[passed_.back().tier];
     passed_.pop_back();
   }
 }
@@ -109,7 +110,7 @@ void GapReversal::reverse_top() {
     advance(top.at + next.ahead);
     if (length - next.ahead == 1) return;
     if (!ahead_.empty() && ahead_.front().at == live_) {
-      free_ = tables_.more(free_, Set{1} << ahead_.front().tier);
+      ++free_[ahead_.front().tier];
       ahead_.pop_front();
     }
     Frame above{live_, bit, Copies(tables_.tiers(), unknown)};

@@ -66,7 +66,7 @@ class GapReversal {
   bool turned_;
   const GapTables& tables_;
   SlotPool pool_;
-  GapTables::Free free_;  // as the tables count: no more than there are states
+  std::vector<Slot> free_;  // by tier; of the pool, but for those that `ahead_` will take
   std::vector<Frame> frames_;
   struct Unread {
     Step at;

@@ -17,7 +17,8 @@ constexpr double tie_steps = 0x1p-30;
 GapTables::GapTables(std::vector<GapTier> tiers, double tie, Step longest)
     : tiers_(std::move(tiers)) {
   for (GapTier& tier : tiers_) {
-    tier.slots = std::min(tier.slots, longest);
+    besides_.push_back(std::max<Slot>(0, tier.slots - longest));
+    tier.slots -= besides_.back();
     stride_.push_back(columns_);
     columns_ *= static_cast<std::size_t>(tier.slots) + 1;
   }
@@ -42,6 +43,14 @@ bool GapTables::fits(Set set, Free f) const noexcept {
     if ((set >> t & 1U) != 0 && free(f, t) == 0) return false;
   }
   return true;
+}
+
+GapTables::Free GapTables::number(const std::vector<Slot>& free) const noexcept {
+  Free f = 0;
+  for (std::size_t t = 0; t < tiers(); ++t) {
+    f += static_cast<Free>(free[t] - besides_[t]) * stride_[t];
+  }
+  return f;
 }
 
 std::size_t GapTables::source(Set set) const noexcept {
@@ -131,7 +140,8 @@ double EqualGapTables::unkept(Step l, Free f, std::size_t& tier) const noexcept 
   return least;
 }
 
-GapTables::Next EqualGapTables::next(Set m, Step b, Step e, Free f) const {
+GapTables::Next EqualGapTables::next(Set m, Step b, Step e, const std::vector<Slot>& free) const {
+  const Free f = number(free);
   const Step l = e - b;
   const std::uint8_t code = code_[row(m, f)][at(l)];
   if (code != splits) return move(code);
@@ -280,7 +290,9 @@ void WeightedGapTables::relax(Group& group, std::size_t here) {
   }
 }
 
-GapTables::Next WeightedGapTables::next(Set m, Step b, Step e, Free f) const {
+GapTables::Next WeightedGapTables::next(Set m, Step b, Step e,
+                                        const std::vector<Slot>& free) const {
+  const Free f = number(free);
   const std::uint8_t code = code_[cell(b, e) * rows() + row(m, f)];
   if (code != splits) return move(code);
   Next next{Next::advance, 1, 0};

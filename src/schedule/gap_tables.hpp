@@ -60,7 +60,7 @@ class GapTables {
   /// W(b, e).
   [[nodiscard]] virtual double steps(Step b, Step e) const noexcept = 0;
   /// G(m, b, e, f) for all m and f that belong together, at row(m, f).
-  [[nodiscard]] virtual const double* kept(Step b, Step e) const noexcept = 0;
+  [[nodiscard]] virtual const double* kept(Step b, Step e) const = 0;
   [[nodiscard]] std::size_t row(Set m, Free f) const noexcept { return (m - 1) * columns_ + f; }
 
   /// What to do with the start.
@@ -69,15 +69,20 @@ class GapTables {
     Step ahead;        ///< `advance`: how far to the next state
     std::size_t tier;  ///< where that is stored, unless it is the last; where to copy, or drop
   };
-  [[nodiscard]] virtual Next next(Set m, Step b, Step e, Free f) const = 0;
+  /// @param free  slots in each tier
+  [[nodiscard]] virtual Next next(Set m, Step b, Step e, const std::vector<Slot>& free) const = 0;
 
  protected:
   static constexpr std::uint8_t splits = 0xff;  // else a code is 2 t: copy, or 2 t + 1: drop
 
   /// @param tie      by which a write is dearer than stated
-  /// @param longest  longest gap; of each tier so many slots are looked at, at most
+  /// @param longest  of each tier so many slots are looked at, at most
   GapTables(std::vector<GapTier> tiers, double tie, Step longest);
 
+  // As one number, not counting slots that are never taken.
+  [[nodiscard]] Free number(const std::vector<Slot>& free) const noexcept;
+  // Slots of tier t that are free besides those of such a number.
+  [[nodiscard]] Slot besides(std::size_t t) const noexcept { return besides_[t]; }
   [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
   [[nodiscard]] std::size_t rows() const noexcept { return all() * columns_; }
   [[nodiscard]] Slot slots(std::size_t t) const noexcept { return tiers_[t].slots; }
@@ -88,6 +93,7 @@ class GapTables {
 
  private:
   std::vector<GapTier> tiers_;
+  std::vector<Slot> besides_;  // by tier
   std::size_t columns_ = 1;
   std::vector<std::size_t> stride_;  // by tier
   std::vector<std::size_t> weight_;  // by set
@@ -108,10 +114,10 @@ class EqualGapTables final : public GapTables {
   [[nodiscard]] double steps(Step b, Step e) const noexcept override {
     return step_ * static_cast<double>(e - b);
   }
-  [[nodiscard]] const double* kept(Step b, Step e) const noexcept override {
+  [[nodiscard]] const double* kept(Step b, Step e) const override {
     return by_length_.data() + at(e - b) * rows();
   }
-  [[nodiscard]] Next next(Set m, Step b, Step e, Free f) const override;
+  [[nodiscard]] Next next(Set m, Step b, Step e, const std::vector<Slot>& free) const override;
 
  private:
   [[nodiscard]] static std::size_t at(Step l) noexcept { return static_cast<std::size_t>(l); }
@@ -141,10 +147,10 @@ class WeightedGapTables final : public GapTables {
   [[nodiscard]] static double effort(const std::vector<GapTier>& tiers, Step n);
 
   [[nodiscard]] double steps(Step b, Step e) const noexcept override { return chain_.span(b, e); }
-  [[nodiscard]] const double* kept(Step b, Step e) const noexcept override {
+  [[nodiscard]] const double* kept(Step b, Step e) const override {
     return kept_.data() + cell(b, e) * rows();
   }
-  [[nodiscard]] Next next(Set m, Step b, Step e, Free f) const override;
+  [[nodiscard]] Next next(Set m, Step b, Step e, const std::vector<Slot>& free) const override;
 
  private:
   // Column e holds all b < e.

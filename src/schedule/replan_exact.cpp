@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "gap_reversal.hpp"
@@ -34,9 +35,11 @@ struct Base {
 
 class Exact {
  public:
-  Exact(const ResumePoint& point, const GapTables& tables)
-      : end_(point.end),
-        live_(point.live),
+  // All is said in numbers of places, from here on.
+  Exact(const ResumePoint& point, const GapTables& tables, std::vector<Step> places)
+      : places_(std::move(places)),
+        end_(static_cast<Step>(places_.size()) - 1),
+        live_(point.live == unknown ? unknown : number(point.live)),
         tables_(tables),
         reversal_(point, tables),
         copies_(static_cast<std::size_t>(end_)),
@@ -44,10 +47,11 @@ class Exact {
         below_(static_cast<std::size_t>(end_), unknown) {
     for (const Stored& stored : point.stored) {
       const std::size_t tier = reversal_.claim(stored.slot);
-      Copies& copies = copies_[index(stored.at)];
+      const Step at = number(stored.at);
+      Copies& copies = copies_[index(at)];
       copies.resize(tables_.tiers(), unknown);
       copies[tier] = stored.slot;
-      sets_[index(stored.at)] |= Set{1} << tier;
+      sets_[index(at)] |= Set{1} << tier;
     }
     for (Step at = 1; at < end_; ++at) {
       below_[index(at)] = sets_[index(at - 1)] != 0 ? at - 1 : below_[index(at - 1)];
@@ -72,6 +76,12 @@ class Exact {
 
  private:
   static std::size_t index(Step at) { return static_cast<std::size_t>(at); }
+  [[nodiscard]] Step number(Step at) const {
+    return std::lower_bound(places_.begin(), places_.end(), at) - places_.begin();
+  }
+  [[nodiscard]] Step place(Step at) const { return places_[index(at)]; }
+  [[nodiscard]] double steps(Step b, Step p) const { return tables_.steps(place(b), place(p)); }
+  [[nodiscard]] const double* gap(Step b, Step p) const { return tables_.kept(place(b), place(p)); }
 
   // The ways to keep x_p with x_b the next one kept below (-1: none).
   void ways(Step b, Step p, bool from_live, std::vector<Way>& out) const {
@@ -92,12 +102,12 @@ class Exact {
       }
     }
     if (live_ != unknown && b < live_ && live_ <= p) {
-      each_tier(Source::live, tables_.steps(live_, p), from_live);
+      each_tier(Source::live, steps(live_, p), from_live);
     }
     if (from_live || simple_) return;
     const Step q = below_[index(p)];
     if (q != unknown && q > b) {
-      const double cost = tables_.read(sets_[index(q)]) + tables_.steps(q, p);
+      const double cost = tables_.read(sets_[index(q)]) + steps(q, p);
       each_tier(Source::replaced, cost, true);
     }
   }
@@ -121,7 +131,7 @@ class Exact {
       if (way.set == 0) return {way.cost, false};
       const Free left = tables_.less(f, way.set);
       const std::size_t cell = tables_.row(way.set, left);
-      const double whole = tables_.kept(p, end_)[cell];
+      const double whole = gap(p, end_)[cell];
       const double read = from_live && p == live_ ? 0 : tables_.read(way.set);
       const double kept = std::min(read + whole, tables_.read(way.set) + rest[index(p)][cell]);
       const double top = way.live_after ? whole : infinite;
@@ -136,7 +146,7 @@ class Exact {
       return index(p) * 4 + (live ? 2U : 0U) + (stored ? 1U : 0U);
     };
     std::vector<Way> all;
-    const auto place = [&](Step b, Step p) -> const std::vector<double>& {
+    const auto cheapest = [&](Step b, Step p) -> const std::vector<double>& {
       std::vector<double>& least = placed[between(b, p)];
       if (!least.empty()) return least;
       least.assign(columns, infinite);
@@ -150,21 +160,21 @@ class Exact {
       std::vector<double>& mine = rest[index(b)];
       mine.assign(sets * columns, infinite);
       for (Step p = b + 1; p < end_; ++p) {
-        const double* const least = place(b, p).data();
+        const double* const least = cheapest(b, p).data();
         for (Set m = 1; m <= sets; ++m) {
-          const double* const gap = tables_.kept(b, p) + tables_.row(m, 0);
+          const double* const whole = gap(b, p) + tables_.row(m, 0);
           double* const out = mine.data() + tables_.row(m, 0);
-          for (Free f = 0; f < columns; ++f) out[f] = std::min(out[f], least[f] + gap[f]);
+          for (Free f = 0; f < columns; ++f) out[f] = std::min(out[f], least[f] + whole[f]);
         }
       }
     }
     std::pair<double, std::vector<Base>> found{infinite, {}};
-    found.first = place(unknown, 0)[tables_.all_free()];
+    found.first = cheapest(unknown, 0)[tables_.all_free()];
     // Backwards through the same sums.
     const auto way_of = [&](Step b, Step p, Free f) {
       ways(b, p, from_live, all);
       return *std::find_if(all.begin(), all.end(), [&](const Way& way) {
-        return above(p, way, f).first == place(b, p)[f];
+        return above(p, way, f).first == cheapest(b, p)[f];
       });
     };
     Free f = tables_.all_free();
@@ -176,10 +186,10 @@ class Exact {
       b = p;
       const std::size_t cell = tables_.row(way.set, f);
       const double read = from_live && b == live_ ? 0 : tables_.read(way.set);
-      if (read + tables_.kept(b, end_)[cell] <= tables_.read(way.set) + rest[index(b)][cell]) break;
+      if (read + gap(b, end_)[cell] <= tables_.read(way.set) + rest[index(b)][cell]) break;
       do {
         ++p;
-      } while (place(b, p)[f] + tables_.kept(b, p)[cell] != rest[index(b)][cell]);
+      } while (cheapest(b, p)[f] + gap(b, p)[cell] != rest[index(b)][cell]);
     }
     return found;
   }
@@ -220,12 +230,12 @@ class Exact {
         return live == (open.front()->way.source == Source::live) && fits(*base, needed);
       });
       if (next == open.end()) return false;
-      place(**next, needed);
+      make(**next, needed);
       open.erase(next);
     }
     for (const Base& base : bases) {
       if (base.way.set == 0) continue;
-      reversal_.add_frame(base.at, base.way.set, copies_[index(base.at)]);
+      reversal_.add_frame(place(base.at), base.way.set, copies_[index(base.at)]);
     }
     return true;
   }
@@ -241,25 +251,26 @@ class Exact {
     }
     return true;
   }
-  void place(const Base& base, const std::vector<Set>& needed) {
+  void make(const Base& base, const std::vector<Set>& needed) {
     Copies& copies = copies_[index(base.at)];
     copies.resize(tables_.tiers(), unknown);
     if (base.way.source == Source::copied) {
-      reversal_.load(base.at, copies[tables_.source(needed[index(base.at)])]);
+      reversal_.load(place(base.at), copies[tables_.source(needed[index(base.at)])]);
       reversal_.keep_only(copies, base.way.set);
     } else if (base.way.source == Source::replaced) {
       const Step q = replaced_by(base);
       Copies& given_up = copies_[index(q)];
-      reversal_.load(q, given_up[tables_.source(needed[index(q)])]);
+      reversal_.load(place(q), given_up[tables_.source(needed[index(q)])]);
       reversal_.keep_only(given_up, 0);
     }
-    reversal_.advance(base.at);
+    reversal_.advance(place(base.at));
     for (std::size_t t = 0; t < tables_.tiers(); ++t) {
       if ((base.way.set >> t & 1U) != 0 && copies[t] == unknown) reversal_.save(copies, t);
     }
   }
 
-  Step end_;
+  std::vector<Step> places_;  // where states may be kept, ascending, and the end
+  Step end_;                  // the number of places
   Step live_;
   const GapTables& tables_;
   GapReversal reversal_;
@@ -275,7 +286,14 @@ std::optional<ExactPlan> replan_exact(const ResumePoint& point, const std::vecto
                                       const Costs& costs, double most) {
   const auto tables = gap_tables(tiers, costs, point.end, most);
   if (!tables) return std::nullopt;
-  return Exact(point, *tables).plan();
+  std::vector<Step> all(static_cast<std::size_t>(point.end));
+  std::iota(all.begin(), all.end(), Step{0});
+  return replan_at(point, *tables, std::move(all));
+}
+
+ExactPlan replan_at(const ResumePoint& point, const GapTables& tables, std::vector<Step> places) {
+  places.push_back(point.end);
+  return Exact(point, tables, std::move(places)).plan();
 }
 
 }  // namespace costate

@@ -42,4 +42,9 @@ struct ExactPlan {
                                                     const std::vector<GapTier>& tiers,
                                                     const Costs& costs, double most);
 
+/// The same by any tables, where states are kept at some places only.
+/// @param places  ascending: all stored states, the live one if it is below `end`, and end-1
+[[nodiscard]] ExactPlan replan_at(const ResumePoint& point, const GapTables& tables,
+                                  std::vector<Step> places);
+
 }  // namespace costate

@@ -12,6 +12,7 @@
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/replan.hpp"
+#include "mean_tables.hpp"
 #include "plan_parts.hpp"
 #include "replan_exact.hpp"
 #include "replan_long.hpp"
@@ -345,6 +346,11 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
       std::vector<Command>& commands = exact->commands;
       commands.insert(commands.begin(), rest.first.begin(), rest.first.end());
       found.push_back(listed(std::move(commands)));
+    } else if (!costs.weights.empty()) {
+      if (auto commands = replan_by_mean(rest.point, costs)) {
+        commands->insert(commands->begin(), rest.first.begin(), rest.first.end());
+        found.push_back(listed(std::move(*commands)));
+      }
     }
     const Costs even = evened(costs, rest.point.end);
     // Now and then the better one, too.

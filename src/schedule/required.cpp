@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,8 +13,8 @@
 #include "costate/schedule/interpreter.hpp"
 #include "costate/schedule/lower_bound.hpp"
 #include "costate/schedule/replan.hpp"
-#include "gap_reversal.hpp"
 #include "gap_tables.hpp"
+#include "mean_tables.hpp"
 #include "plan_parts.hpp"
 #include "replanner.hpp"
 #include "required_exact.hpp"
@@ -143,22 +144,6 @@ double bound_of(const Costs& costs, const std::vector<Step>& positions, Step n, 
          static_cast<double>(positions.size()) * write + static_cast<double>(n - 1) * read;
 }
 
-std::vector<Command> carried_out(const FirstPass& pass, const ResumePoint& point,
-                                 const GapTables& tables) {
-  GapReversal reversal(point, tables);
-  for (const FirstStored& each : pass.stored) {
-    if (each.unread) {
-      reversal.store_unread(each.at, each.tier);
-      continue;
-    }
-    reversal.advance(each.at);
-    GapReversal::Copies copies(tables.tiers(), unknown);
-    reversal.save(copies, each.tier);
-    reversal.add_frame(each.at, GapTables::Set{1} << each.tier, std::move(copies));
-  }
-  return std::move(reversal).reverse();
-}
-
 // 0, and what is required, but not what is reversed at once.
 std::vector<Step> in_order(std::vector<Step> positions, Step n) {
   positions.push_back(0);
@@ -216,9 +201,14 @@ Plan required(const Costs& given, Step n, std::vector<Step> positions) {
   const ResumePoint point{.steps = n, .end = n, .live = 0, .tiers = tiers};
   double bound = std::max(best.lower_bound, whole_bound(costs, n));
   if (const auto tables = gap_tables(gap_tiers, costs, n, exact_effort)) {
-    const FirstPass pass = required_exact(*tables, n, positions);
+    std::vector<Step> all(static_cast<std::size_t>(n));
+    std::iota(all.begin(), all.end(), Step{0});
+    const FirstPass pass = required_exact(*tables, positions, n, std::move(all));
     if (tiers.size() == 1) bound = std::max(bound, pass.cost * (1 - 0x1p-28));
     Plan other = planned(listed(carried_out(pass, point, *tables)));
+    if (other.cost < best.cost) best = std::move(other);
+  } else if (auto commands = required_by_mean(positions, n, tiers, costs)) {
+    Plan other = planned(listed(std::move(*commands)));
     if (other.cost < best.cost) best = std::move(other);
   }
   best.lower_bound = std::min(best.cost, bound);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "costate/core/step.hpp"
+#include "costate/schedule/replan.hpp"
 #include "gap_tables.hpp"
 
 namespace costate {
@@ -26,13 +27,19 @@ struct FirstStored {
 ///                                 + r_t + G({t}, b, p, f') ),   f' = f - q(b, p) e_d.
 ///
 /// An unread state gives its slot back when the reversal comes by, which is not counted on.
-///
-/// @param required  ascending, 0 and states below n-1, no more than there are slots
 struct FirstPass {
   std::vector<FirstStored> stored;  ///< ascending
   double cost;                      ///< of the whole schedule, at most
 };
-[[nodiscard]] FirstPass required_exact(const GapTables& tables, Step n,
-                                       const std::vector<Step>& required);
+
+/// @param required  ascending, 0 and states below n-1, no more than there are slots
+/// @param places    where states may be stored, ascending: the required ones, or more
+[[nodiscard]] FirstPass required_exact(const GapTables& tables, const std::vector<Step>& required,
+                                       Step n, std::vector<Step> places);
+
+/// Every command of the schedule.
+/// @param point  the start of the run, nothing being stored
+[[nodiscard]] std::vector<Command> carried_out(const FirstPass& pass, const ResumePoint& point,
+                                               const GapTables& tables);
 
 }  // namespace costate

@@ -34,8 +34,11 @@ namespace costate {
 /// by costs where `resume_from(costs, point)` is exact: up to 1200 steps with 8 slots in memory and
 /// 14 on disk, 200 with weights. A search over everything that a machine can do finds nothing
 /// cheaper with one tier; with two or three, in one of 1000 short runs, where a read costs as much
-/// as twenty steps up to 2.5 times cheaper. Longer runs get the schedule with the fewest advances
-/// if a slot is a slot, the lower states on the slower tiers.
+/// as twenty steps up to 2.5 times cheaper. Longer runs of up to 2·10⁵ steps, in one tier or two
+/// (of more, those after the first are one), are decided by what equal steps cost, on some hundred
+/// places, against the exact plan for 80 to 600 steps in the mean 3 % and at worst 10 % dearer. The
+/// longest get the schedule with the fewest advances if a slot is a slot, the lower states on the
+/// slower tiers. Planning takes up to a second or two.
 ///
 /// `lower_bound` is one for all schedules that store these states.
 ///
