@@ -38,10 +38,7 @@ class BinomialTable {
       return saturating_add(saturating_multiply(2, beta(3, r - 2)),
                             saturating_multiply(r, l - triangle(r)));
     }
-    const std::size_t r = row(l, s);
-    // As in binomial_advances: s beta(s+1, r-2) + r (l - beta(s, r-1)).
-    return saturating_add(base_[r * width_ + static_cast<std::size_t>(s)],
-                          saturating_multiply(static_cast<Step>(r), l - reach(r - 1, s)));
+    return advances(l, s, row(l, s));
   }
 
   /// The same with the checkpoints written, the one of the start not counted.
@@ -50,25 +47,35 @@ class BinomialTable {
     if (s <= 0) return {};
     if (l - 1 <= s) return {l - 1, l - 2};
     if (s == 1) return {triangle(l - 1), 0};
-    Step writes = 0;  // max(beta(s-1, r-1), l - beta(s, r-1)) with that of the start
+    // Writes: max(beta(s-1, r-1), l - beta(s, r-1)) with that of the start.
     if (s == 2) {
       const Step r = root(l);
-      writes = std::max(r, l - triangle(r));
-    } else {
-      const std::size_t r = row(l, s);
-      writes = std::max(reach(r - 1, s - 1), l - reach(r - 1, s));
+      return {advances(l, s), std::max(r, l - triangle(r)) - 1};
     }
-    return {advances(l, s), writes - 1};
+    const std::size_t r = row(l, s);
+    return {advances(l, s, r), std::max(reach(r - 1, s - 1), l - reach(r - 1, s)) - 1};
+  }
+
+  /// The r with beta(s, r-1) < l <= beta(s, r), l >= 2 and 1 <= s <= most_slots.
+  [[nodiscard]] Step repetitions(Step l, Slot s) {
+    if (l - 1 <= s) return 1;
+    if (s == 1) return l - 1;
+    return s == 2 ? root(l) : static_cast<Step>(row(l, s));
   }
 
   /// beta(s, r) for r >= 0 and 0 <= s <= most_slots.
   [[nodiscard]] Step reach_of(Slot s, Step r) {
-    if (s <= 2) return beta(s, r);
+    if (s <= 2 || r <= 1) return beta(s, r);
     while (rows_ <= static_cast<std::size_t>(r)) grow();
     return reach(static_cast<std::size_t>(r), s);
   }
 
  private:
+  // As in binomial_advances: s beta(s+1, r-2) + r (l - beta(s, r-1)).
+  [[nodiscard]] Step advances(Step l, Slot s, std::size_t r) const {
+    return saturating_add(base_[r * width_ + static_cast<std::size_t>(s)],
+                          saturating_multiply(static_cast<Step>(r), l - reach(r - 1, s)));
+  }
   [[nodiscard]] static Step triangle(Step r) {  // r (r+1) / 2
     return r % 2 == 0 ? saturating_multiply(r / 2, r + 1) : saturating_multiply(r, (r + 1) / 2);
   }

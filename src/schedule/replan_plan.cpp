@@ -181,18 +181,17 @@ double in_one_tier(const Costs& costs, const ResumePoint& point) {
   return found ? found->least() : 0;
 }
 
-// The fewest advances there are with all slots alike, and a read before every reverse step but the
-// first if the live state leads to that.
-double advances_and_reads(const Costs& costs, const ResumePoint& point) {
-  const Slot slots = std::min(all_slots(point), point.end);
+// The fewest advances with all slots alike, if that is what these are, and a read before every
+// reverse step but the first if the live state leads to that.
+double advances_and_reads(const Costs& costs, const ResumePoint& point, Step fewest) {
   double read = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < point.tiers.size(); ++i) {
     if (point.tiers[i].slots > 0) read = std::min(read, costs.tiers[i].read);
   }
   const Step reads = point.end - (point.live != unknown ? 1 : 0);
   double bound = reads > 0 ? static_cast<double>(reads) * read : 0;
-  if (costs.weights.empty() && searched(point.end, slots)) {
-    bound += static_cast<double>(resume_advances(point)) * costs.step;
+  if (costs.weights.empty() && is_exact(point.stored.size())) {
+    bound += static_cast<double>(fewest) * costs.step;
   }
   return bound;
 }
@@ -365,6 +364,7 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
     }
   }
   Plan best = counted(std::move(alike), costs, point);
+  const Step fewest = best.counts.advances;
   for (std::unique_ptr<Generator>& generator : found) {
     Plan plan = counted({"resume", point.steps, point.tiers, std::move(generator)}, costs, point);
     if (std::pair(plan.cost, writes(plan)) < std::pair(best.cost, writes(best))) {
@@ -374,7 +374,7 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
   set_fixed(best, costs, point.end);
   if (rest.point.end > 0) {
     best.lower_bound = std::min(
-        best.cost, std::max({bound, advances_and_reads(costs, rest.point),
+        best.cost, std::max({bound, advances_and_reads(costs, rest.point, fewest),
                              first_times(costs, rest.point), after_first_pass(costs, rest.point)}));
   }
   return time.stop(std::move(best));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,14 +20,15 @@ struct Replanned {
   Step advances = 0;  ///< for the steps [0, end), with the last of them
 };
 
-/// Whether so little is left that every state is considered, which gives the optimum.
-[[nodiscard]] bool searched(Step end, Slot slots);
+/// Whether so few states are stored that `resume_from(point)` is the optimum.
+[[nodiscard]] bool is_exact(std::size_t stored);
 
 /// @param stored  ascending indices, all below `end`
 /// @param live    index of the live state if it is of use, that is below `end`; else `unknown`
 /// @param slots   all slots there are
+/// @param quick   in O(stored), with few states dropped
 [[nodiscard]] Replanned replan(const std::vector<Stored>& stored, Step end, Step live, Slot slots,
-                               BinomialTable& table, bool exhaustive);
+                               BinomialTable& table, bool quick);
 
 /// The best way back from a set of an online run that has ended: fills in what is kept, dropped and
 /// placed. States from `end` on are useless: one that was saved at the end, or was to be.

@@ -34,19 +34,21 @@ struct ResumePoint {
 /// The continuation with the fewest advances, and of those with the fewest writes. It may drop
 /// stored states, and store new ones, before it turns back.
 ///
-/// Let p_1 < … < p_m be the stored indices below `end` = N. With s slots for p_i and all above it,
+/// With s slots for a state x that is kept and all above it, and q(y) the highest state up to y
+/// that is stored, or live, what is left to be reversed above x takes
 ///
-///     V(i, s) = min( t(N - p_i, s),
-///                    min over j > i of      V(j, s-1) + t(p_j - p_i, s),
-///                    min over new k > p_i   (k - q) + V(k, s-1) + t(k - p_i, s) ),
+///     V(x, s) = min( t(N - x, s),
+///                    min over y > x of  y - q(y) + V(y, s-1) + t(y - x, s) )
 ///
-/// where q is the highest state stored, or live, up to k: the lowest state above p_i that is kept
-/// is either stored already or reached from q. Evaluated for every k if end² slots <= 2·10⁶; beyond
-/// that for the k above all stored states, where the optimum lies but for rare cases (found by
-/// bisection, the sum being convex in k), and with at most 16 stored states dropped. With several
-/// tiers a slot counts as a slot: the bottom of the stack then goes to the slowest tier with room.
+/// advances, N = `end`: the next state y that is kept is stored, or is made from q(y) and takes its
+/// place. All y are considered, whatever N: V is linear between a few corners (`bases.hpp` in src).
+/// It is the optimum for up to 1000 stored states. Of more it is the better one of two plans: one
+/// drops up to 250 000 divided by their number, and at least 16; the other the narrowest gaps, so
+/// that 1000 remain, and any of these. With several tiers a slot counts as a slot: the bottom of
+/// the stack then goes to the slowest tier with room.
 ///
-/// Memory O(slots) and what is stored; time at most some 10⁷ operations.
+/// Takes some 10 ms for 100 stored states and one or two s for 1000, for 10⁹ steps. Memory O(slots)
+/// and what is stored; while it plans, some 100 bytes times the square of that, up to 100 MB.
 /// @throws InvalidArgument if `end` cannot be reached from what is stored, or indices and slots are
 ///         contradictory
 [[nodiscard]] Schedule resume_from(const ResumePoint& point);
@@ -84,10 +86,10 @@ inline constexpr Step most_resumed = 10'000'000;
 /// with the fewest advances.
 ///
 /// `lower_bound` is one for everything that a machine can do, by what a whole run costs at least,
-/// and for few steps by `resume_advances`, or, with weights, by the plan for one tier with all
-/// slots. `counts.runs` are those of the steps below `end`.
-/// Planning takes up to a second where it is exact; beyond, it runs through the plan, and takes
-/// some 0.2 s for 10^6 steps. With weights it takes up to 3 s for 10^5.
+/// and by `resume_advances` for up to 1000 stored states, or, with weights, by the plan for one
+/// tier with all slots. `counts.runs` are those of the steps below `end`. Planning takes up to a
+/// second where it is exact; beyond, it runs through the plan, and takes some 0.2 s for 10^6 steps.
+/// With weights it takes up to 3 s for 10^5.
 ///
 /// @param costs  `weights` may be empty; otherwise they are those of all `steps`
 /// @param point  `tiers` may be empty: those of the costs. Otherwise as many, whose slots count
