@@ -135,6 +135,20 @@ void report_continuation(const Costs& costs, Step n, const char* tiers) {
   std::fflush(stdout);
 }
 
+// The fewest advances from so many states at random, all slots taken.
+void report_crowd(Step n, Slot count) {
+  ResumePoint point{.steps = n, .end = n, .tiers = {{"memory", count}}};
+  std::mt19937_64 random(1);
+  std::uniform_int_distribution<Step> at(1, n - 1);
+  for (Slot i = 0; i < count; ++i) point.stored.push_back({i == 0 ? 0 : at(random), i});
+  const Stopwatch watch;
+  const Step advances = resume_advances(point);
+  std::printf("%-14s %9lld  %-36lld %9.3f  %.3f advances a step\n", "fewest",
+              static_cast<long long>(n), static_cast<long long>(count), watch.seconds(),
+              static_cast<double>(advances) / static_cast<double>(n));
+  std::fflush(stdout);
+}
+
 bool run(std::int64_t most) {
   std::printf("%12s %6s %12s %12s %12s %14s\n", "steps", "slots", "ns revolve", "ns empty",
               "difference", "actions/s");
@@ -218,6 +232,7 @@ bool run(std::int64_t most) {
                   static_cast<long long>(disk), watch.seconds());
     }
   }
+  for (const Slot count : {100, 1000, 10'000}) report_crowd(1'000'000'000, count);
   return fast;
 }
 
