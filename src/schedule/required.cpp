@@ -11,7 +11,6 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
-#include "costate/schedule/lower_bound.hpp"
 #include "costate/schedule/replan.hpp"
 #include "gap_tables.hpp"
 #include "mean_tables.hpp"
@@ -19,6 +18,7 @@
 #include "replanner.hpp"
 #include "required_exact.hpp"
 #include "set_reversal.hpp"
+#include "weighted_plan.hpp"
 #include "whole_bound.hpp"
 
 namespace costate {
@@ -49,6 +49,24 @@ Parts divide(BinomialTable& table, Step gap, Slot slots, Slot further) {
   return parts;
 }
 
+// What `divide` costs: all parts at once, by the sum of beta(i, r) over s-j <= i <= s, which is
+// beta(s, r+1) - beta(s-j-1, r+1).
+Step cost_of_parts(BinomialTable& table, Step gap, Slot slots, Slot further) {
+  if (further >= gap) return saturated;
+  const auto sum = [&](Step r) {
+    return table.reach_of(slots, r + 1) - table.reach_of(slots - further - 1, r + 1);
+  };
+  Step cost = 0;
+  Step left = gap - further - 1;
+  for (Step r = 1; left > 0; ++r) {
+    if (table.reach_of(slots, r + 1) == saturated) return divide(table, gap, slots, further).cost;
+    const Step room = std::min(left, sum(r) - sum(r - 1));
+    left -= room;
+    cost = saturating_add(cost, saturating_multiply(r, room));
+  }
+  return cost;
+}
+
 // All states that the first pass stores.
 std::vector<Step> first_pass(const std::vector<Step>& positions, Step n, Slot slots) {
   BinomialTable table(slots);
@@ -67,7 +85,8 @@ std::vector<Step> first_pass(const std::vector<Step>& positions, Step n, Slot sl
       for (Slot j = 0; j < std::min<Slot>(gap, s); ++j) {
         const Step above = best[(i + 1) * width + static_cast<std::size_t>(s - 1 - j)];
         if (above == saturated) break;
-        const Step here = saturating_add(saturating_add(gap, divide(table, gap, s, j).cost), above);
+        const Step here =
+            saturating_add(saturating_add(gap, cost_of_parts(table, gap, s, j)), above);
         if (here < best[cell]) {
           best[cell] = here;
           further[cell] = j;
@@ -110,28 +129,10 @@ std::unique_ptr<Generator> fewest_advances(const std::vector<Step>& positions, S
   return listed({}, SetReversal(std::move(start), SlotPool(tiers)));
 }
 
-// The steps of each gap and, but for the last gap, the run's last one are a chain of their own if
-// all others are left out, and the slots of the required states below are not for it.
-double least_advances(const Costs& costs, const std::vector<Step>& positions, Step n, Slot slots) {
-  double sum = 0;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const bool last = i + 1 == positions.size();
-    const Step end = last ? n : positions[i + 1];
-    const Slot left = slots - static_cast<Slot>(i);
-    if (costs.weights.empty()) {
-      const Step steps = end - positions[i] + (last ? 0 : 1);
-      sum += costs.step * static_cast<double>(binomial_advances(steps, left));
-    } else {
-      std::vector<double> weights(costs.weights.begin() + positions[i],
-                                  costs.weights.begin() + end);
-      if (!last) weights.push_back(0);
-      sum += least_advance_cost(std::move(weights), left);
-    }
-  }
-  return sum;
-}
-
-// What every schedule costs at least that stores these states.
+// What every schedule costs at least that stores these states. The steps of each gap and, but for
+// the last gap, the run's last one are a chain of their own if all others are left out, and the
+// slots of the required states below are not for it. A write in a gap is one of its chain; of reads
+// there is one before every reverse step but the first.
 double bound_of(const Costs& costs, const std::vector<Step>& positions, Step n, Slot slots) {
   double write = std::numeric_limits<double>::infinity();
   double read = write;
@@ -140,8 +141,25 @@ double bound_of(const Costs& costs, const std::vector<Step>& positions, Step n, 
     write = std::min(write, tier.write);
     read = std::min(read, tier.read);
   }
-  return least_advances(costs, positions, n, slots) +
-         static_cast<double>(positions.size()) * write + static_cast<double>(n - 1) * read;
+  double sum = static_cast<double>(n - 1) * read;
+  Costs chain = costs;
+  chain.tiers = {{.write = write, .read = 0}};
+  const double effort = 0.2 / static_cast<double>(positions.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const bool last = i + 1 == positions.size();
+    const Step end = last ? n : positions[i + 1];
+    const Slot left = slots - static_cast<Slot>(i);
+    if (costs.weights.empty()) {
+      const Step steps = end - positions[i] + (last ? 0 : 1);
+      sum += costs.step * static_cast<double>(binomial_advances(steps, left)) + write;
+    } else {
+      chain.weights.assign(costs.weights.begin() + positions[i], costs.weights.begin() + end);
+      if (!last) chain.weights.push_back(0);
+      chain.tiers[0].slots = left;
+      sum += weighted_cost(chain, static_cast<Step>(chain.weights.size()), effort).lower_bound;
+    }
+  }
+  return sum;
 }
 
 // 0, and what is required, but not what is reversed at once.

@@ -11,6 +11,7 @@
 
 #include "../../src/schedule/mean_tables.hpp"
 #include "../../src/schedule/replanner.hpp"
+#include "../../src/schedule/required_exact.hpp"
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "costate/schedule/interpreter.hpp"
@@ -217,6 +218,26 @@ TEST_CASE("Required states in two tiers cost no more than to count advances alon
     alike.weights.clear();
     alike.tiers = {{.slots = costs.tiers[0].slots + costs.tiers[1].slots}};
     CHECK(plan.counts.advances >= required(alike, n, positions).counts.advances);
+  }
+}
+
+TEST_CASE("With one tier the fewest advances are the least cost of a programme over all states",
+          "[property]") {
+  Random random(36);
+  for (int trial = 0; trial < 30 * more; ++trial) {
+    const Slot slots = 3 + random.below(trial % 2 == 0 ? 8 : 60);
+    const Step n = 20 + random.below(300);
+    std::vector<Step> positions{0};
+    for (Slot i = random.below(3); i > 0; --i) positions.push_back(1 + random.below(n - 2));
+    std::sort(positions.begin(), positions.end());
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    CAPTURE(trial, n, slots, positions);
+    const EqualGapTables tables({{slots, 0, 0}}, 1, n);
+    std::vector<Step> all;
+    for (Step at = 0; at < n; ++at) all.push_back(at);
+    const FirstPass pass = required_exact(tables, positions, n, all);
+    const auto advances = static_cast<double>(plan_for(n, slots, positions).counts.advances);
+    CHECK(advances == Catch::Approx(pass.cost).margin(1e-3));
   }
 }
 

@@ -89,7 +89,7 @@ inline constexpr Step most_resumed = 10'000'000;
 /// and by `resume_advances` for up to 1000 stored states, or, with weights, by the plan for one
 /// tier with all slots. `counts.runs` are those of the steps below `end`. Planning takes up to a
 /// second where it is exact; beyond, it runs through the plan, and takes some 0.2 s for 10^6 steps.
-/// With weights it takes up to 3 s for 10^5.
+/// With weights it takes up to 3 s for 10^5, 7 s for 10^6.
 ///
 /// @param costs  `weights` may be empty; otherwise they are those of all `steps`
 /// @param point  `tiers` may be empty: those of the costs. Otherwise as many, whose slots count
