@@ -1,6 +1,7 @@
 // The complete programme of weighted.hpp.
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -31,9 +32,14 @@ double tie_cost(const Chain& chain, Step i, Step j, Slot slots) {
   return tie * mean * static_cast<double>(binomial_advances(j - i, slots));
 }
 
-// The cells of T that are computed.
-double cells(Step n, Slot slots) {
+// The cells of T that are computed: if writes cost something, also of intervals whose states all
+// fit.
+double cells(Step n, Slot slots, double write) {
   const auto c = std::min<Slot>(slots, n - 1);
+  if (write > 0) {
+    const auto cube = [](Step x) { return std::pow(static_cast<double>(x), 3); };
+    return (cube(n) - cube(n - c)) / 6;
+  }
   const auto rest = static_cast<double>(n - c);
   return 0.5 * rest * rest * static_cast<double>(c);
 }
@@ -49,7 +55,7 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
   const Slot c = std::min<Slot>(slots, n - 1);
   const auto free = [](Step, Slot) { return 0.0; };
   const auto nothing = [](Step, Slot, std::vector<Decision>&) {};
-  if (write <= 0 && c > 1 && cells(n, c) > most_plain) {
+  if (write <= 0 && c > 1 && cells(n, c, write) > most_plain) {
     return split_within_bounds(chain, i, j, c, tie_cost(chain, i, j, slots), plan);
   }
   if (write <= 0) {
@@ -57,7 +63,7 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
         .append(0, n, plan, nothing);
     return;
   }
-  const double tries = cells(n, slots) * (2 * wide + 2);
+  const double tries = cells(n, slots, write) * (2 * wide + 2);
   const Step slack = n <= all_splits ? n : tries <= most_tries ? wide : narrow;
   Programme<AnySplits>(chain, {steps, c, write, slack}, free).append(0, n, plan, nothing);
 }
@@ -65,8 +71,8 @@ void split_exactly(const Chain& chain, Step i, Step j, Slot slots, double write,
 bool splits_exactly(Step n, Slot slots, double write, double effort) {
   if (n > most_exact) return false;
   if (write <= 0 && effort >= 1) return true;
-  if (n <= all_splits || write <= 0) return cells(n, slots) <= most_cells * effort;
-  return cells(n, slots) * (2 * narrow + 2) <= most_tries * effort;
+  if (n <= all_splits || write <= 0) return cells(n, slots, write) <= most_cells * effort;
+  return cells(n, slots, write) * (2 * narrow + 2) <= most_tries * effort;
 }
 
 bool split(const Chain& chain, Step i, Step j, Slot slots, double write, double effort,

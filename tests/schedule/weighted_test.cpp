@@ -385,3 +385,14 @@ TEST_CASE("Bad input of weighted is refused with a reason", "[unit]") {
   CHECK(weighted(one_tier({}, 0), 0).cost == 0);
   CHECK(weighted(one_tier({5}, 0), 1).cost == 0);
 }
+
+TEST_CASE("With room for all states and writes that cost something planning ends soon", "[unit]") {
+  Costs costs;
+  costs.tiers = {{.name = "disk", .slots = unbounded, .write = 3, .read = 2}};
+  for (Step i = 0; i < 3000; ++i) {
+    costs.weights.push_back(static_cast<double>(1 + i % 7));
+  }
+  const Plan made = weighted(costs, 3000);
+  CHECK(made.planning_seconds < 60);
+  CHECK(made.lower_bound <= made.cost);
+}

@@ -29,8 +29,8 @@
 /// If writes cost nothing this is done for up to 4000 steps and any number of slots. Where it would
 /// take more than a second, only intervals are looked at that a plan of at most a given cost can
 /// have use for (src/schedule/bounded_programme.hpp): 4000 steps take 1 to 5 s, and 15 s at worst
-/// in what was tried, in at most 2 GiB. If writes cost something, (n - slots)² slots may be at most
-/// some 4·10⁸.
+/// in what was tried, in at most 2 GiB. If writes cost something, n³ - (n - slots)³ may be at most
+/// some 10⁹.
 ///
 /// Beyond, two methods are tried and the cheaper one is taken:
 /// - top down, the split that is best if the rest cost as much as steps of the mean cost;
