@@ -140,9 +140,7 @@ double EqualGapTables::unkept(Step l, Free f, std::size_t& tier) const noexcept 
   return least;
 }
 
-GapTables::Next EqualGapTables::next(Set m, Step b, Step e, const std::vector<Slot>& free) const {
-  const Free f = number(free);
-  const Step l = e - b;
+GapTables::Next EqualGapTables::next_of(Set m, Step l, Free f) const {
   const std::uint8_t code = code_[row(m, f)][at(l)];
   if (code != splits) return move(code);
   Next next{Next::advance, 1, 0};

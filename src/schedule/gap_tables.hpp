@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -117,7 +118,32 @@ class EqualGapTables final : public GapTables {
   [[nodiscard]] const double* kept(Step b, Step e) const override {
     return by_length_.data() + at(e - b) * rows();
   }
-  [[nodiscard]] Next next(Set m, Step b, Step e, const std::vector<Slot>& free) const override;
+  [[nodiscard]] Next next(Set m, Step b, Step e, const std::vector<Slot>& free) const override {
+    return next_of(m, e - b, number(free));
+  }
+  [[nodiscard]] Next next_of(Set m, Step l, Free f) const;
+
+  [[nodiscard]] Step longest() const noexcept { return longest_; }
+  [[nodiscard]] double step() const noexcept { return step_; }
+  /// G(m, l, f) of l steps.
+  [[nodiscard]] double kept_of(Set m, Step l, Free f) const noexcept {
+    return by_length_[at(l) * rows() + row(m, f)];
+  }
+  /// So many slots, or more, are free in each tier: gaps need no more than these tables have.
+  template <typename Slots>
+  [[nodiscard]] Free index(const Slots& free) const noexcept {
+    Free f = 0;
+    for (std::size_t t = 0; t < tiers(); ++t) {
+      f += stride(t) * static_cast<std::size_t>(std::min(free[t], slots(t)));
+    }
+    return f;
+  }
+  /// Where to store a start of l >= 2 steps that is live and not stored; some slot is free.
+  [[nodiscard]] std::size_t place(Step l, Free f) const noexcept {
+    std::size_t tier = 0;
+    static_cast<void>(unkept(l, f, tier));
+    return tier;
+  }
 
  private:
   [[nodiscard]] static std::size_t at(Step l) noexcept { return static_cast<std::size_t>(l); }

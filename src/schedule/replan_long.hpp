@@ -1,32 +1,37 @@
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "costate/schedule/costs.hpp"
 #include "costate/schedule/replan.hpp"
-#include "set_reversal.hpp"
+#include "ruled_reversal.hpp"
 
 namespace costate {
 
-/// What `resume_from(costs, point)` does if there are too many steps or slots for
-/// `replan_exact`: of the stored states some are dropped, above the highest one a new one may be
-/// placed, and the gaps are reversed as `SetReversal` does with a rule for both tiers. Which, is
-/// decided by `GapCosts`, which takes transfers to and from the first tier for free, so that the
-/// states to be dropped are found together: with V(i, a, b) what remains if state i is kept and a
-/// and b slots are free above it,
+/// What `resume_from(costs, point)` does if there are too many steps or slots for `replan_exact`.
+/// Which of the stored states are kept, in which tiers, is decided by
 ///
-///     V(i, a, b) = r_i + min( K(N - p_i, a, b),
-///                             min over j > i of  K(p_j - p_i, a, b) + V(j, a', b'),
-///                             min over new k of  (k - q) u + U(N - k, a, b) + K(k - p_i, a, b) ).
+///     V(i, t, f) = min( r_t + G(t, N - p_i, f),
+///                       min over j > i, t'  of  place(j, t') + V(j, t', f - e_t') + r_t
+///                                               + G(t, p_j - p_i, f),
+///                       min over new k, t'  of  (k - q) u + w_t' + G(t', N - k, f - e_t') + r_t
+///                                               + G(t, k - p_i, f) ),
 ///
-/// The tiers below the first are taken for one, at the cost of the second.
+/// V being what remains if state i is kept in tier t with f slots free above it, G the cost of a
+/// gap (`GapRules`), place(j, t') what a move to another tier costs, and q the highest state, or
+/// the live one. Then states are moved up, others taken in and left out, as long as that helps.
 ///
-/// @param point  valid; x_0 is stored; no index twice, and all below `end`
-/// @returns nothing if the first tier or all others have no slot, or a rule would take too long
+/// @param point  valid; no index twice in a tier, and all below `end`
 struct LongReversal {
-  SetReversal reversal;
-  double cost;  ///< as it is reckoned
+  std::vector<Command> first;  ///< puts the stored states in order
+  RuledReversal reversal;
+  double cost = 0;  ///< as it is reckoned
 };
-[[nodiscard]] std::optional<LongReversal> replan_long(const Costs& costs, ResumePoint point);
+/// @param near  longer gaps are reversed by rules, if not shorter ones, too
+/// @returns nothing if there are more than `GapRules::most_tiers` tiers, or it would take too long
+[[nodiscard]] std::optional<LongReversal> replan_long(const Costs& costs, const ResumePoint& point,
+                                                      Step near = 4096);
 
 }  // namespace costate

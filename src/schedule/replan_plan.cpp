@@ -72,77 +72,6 @@ Rest rest_of(ResumePoint point) {
   return rest;
 }
 
-// For replan_long: each state once, and x_0 stored, for which there must be a slot.
-Rest plain(Rest rest) {
-  std::vector<Stored>& stored = rest.point.stored;
-  std::vector<Stored> once;
-  for (const Stored& each : stored) {
-    if (!once.empty() && once.back().at == each.at) {
-      rest.first.push_back({Command::Kind::drop, Content::state, 0, 0, each.slot});
-    } else {
-      once.push_back(each);
-    }
-  }
-  stored = std::move(once);
-  if (!stored.empty() && stored.front().at == 0) return rest;
-  // On disk, where it takes no room from what lies above.
-  SlotPool pool(rest.point.tiers);
-  for (const Stored& each : stored) pool.claim(each.slot);
-  std::size_t tier = rest.point.tiers.size() - 1;
-  while (tier > 0 && pool.free(tier) == 0) --tier;
-  if (pool.free(tier) == 0) {
-    const Slot slot = stored.back().slot;
-    rest.first.push_back({Command::Kind::drop, Content::state, 0, 0, slot});
-    stored.pop_back();
-    pool.give_back(slot);
-    tier = pool.tier_of(slot);
-  }
-  const Slot slot = pool.take(tier);
-  rest.first.push_back({Command::Kind::save, Content::state, 0, 0, slot});
-  stored.insert(stored.begin(), Stored{0, slot});
-  return rest;
-}
-
-// Moves x_0 from memory to disk, where it leaves the memory to what lies above. Returns whether
-// that can be done.
-bool moves_start(Rest& rest) {
-  std::vector<Stored>& stored = rest.point.stored;
-  SlotPool pool(rest.point.tiers);
-  for (const Stored& each : stored) pool.claim(each.slot);
-  if (rest.point.live != unknown || rest.point.tiers.size() < 2 || pool.free(1) == 0 ||
-      pool.tier_of(stored.front().slot) != 0) {
-    return false;
-  }
-  using Kind = Command::Kind;
-  const Slot from = stored.front().slot;
-  const Slot to = pool.take(1);
-  rest.first.push_back({Kind::load, Content::state, 0, 0, from});
-  rest.first.push_back({Kind::save, Content::state, 0, 0, to});
-  rest.first.push_back({Kind::drop, Content::state, 0, 0, from});
-  stored.front().slot = to;
-  rest.point.live = 0;
-  return true;
-}
-
-// With many slots on disk it is quicker, and better if their number is no bound, to plan as if
-// there were any number of them, and to see how many are taken.
-std::optional<LongReversal> open_disk(const Costs& costs, ResumePoint point) {
-  constexpr Slot few = 64;
-  if (point.tiers.size() != 2 || point.tiers[1].slots <= few || point.tiers[1].slots >= point.end) {
-    return std::nullopt;
-  }
-  const Slot slots = all_slots(point);
-  point.tiers[1].slots = unbounded - point.tiers[0].slots;
-  auto found = replan_long(costs, std::move(point));
-  if (!found) return found;
-  SetReversal copy = found->reversal;
-  for (Command command = copy.next(); command.kind != Command::Kind::end; command = copy.next()) {
-    const Slot last = command.kind == Command::Kind::keep ? command.to - command.from - 1 : 0;
-    if (command.slot + last >= slots) return std::nullopt;
-  }
-  return found;
-}
-
 Plan counted(Schedule schedule, const Costs& costs, const ResumePoint& point) {
   Plan plan{std::move(schedule), {}};
   Interpreter machine(point, costs.weights);
@@ -285,21 +214,11 @@ void settle(Costs& costs, ResumePoint& point) {
   }
 }
 
-// The best of many steps, by what it is reckoned to cost.
-std::unique_ptr<Generator> reckoned_best(const Costs& costs, const Rest& rest) {
-  std::unique_ptr<Generator> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const bool on_disk : {false, true}) {
-    Rest other = plain(rest);
-    if (on_disk && !moves_start(other)) break;
-    auto found = replan_long(costs, other.point);
-    if (!found) continue;
-    const double moved = on_disk ? costs.tiers[0].read + costs.tiers[1].write : 0;
-    if (!(found->cost + moved < least)) continue;
-    least = found->cost + moved;
-    best = listed(std::move(other.first), std::move(found->reversal));
-  }
-  return best;
+std::unique_ptr<Generator> long_plan(const Costs& costs, const Rest& rest) {
+  auto found = replan_long(costs, rest.point);
+  if (!found) return nullptr;
+  found->first.insert(found->first.begin(), rest.first.begin(), rest.first.end());
+  return listed(std::move(found->first), std::move(found->reversal));
 }
 
 }  // namespace
@@ -311,7 +230,7 @@ Schedule continuation(const Costs& given, const ResumePoint& given_point) {
   settle(costs, point);
   Schedule alike = resume_from(point);  // checks the point
   const Rest rest = rest_of(point);
-  auto best = reckoned_best(evened(costs, rest.point.end), rest);
+  auto best = long_plan(evened(costs, rest.point.end), rest);
   return best ? Schedule("resume", point.steps, point.tiers, std::move(best)) : alike;
 }
 
@@ -351,16 +270,9 @@ Plan resume_from(const Costs& given, const ResumePoint& given_point) {
         found.push_back(listed(std::move(*commands)));
       }
     }
-    const Costs even = evened(costs, rest.point.end);
     // Now and then the better one, too.
-    for (const bool on_disk : {false, true}) {
-      Rest other = plain(rest);
-      if (on_disk && !moves_start(other)) break;
-      auto reversal = open_disk(even, other.point);
-      if (!reversal) reversal = replan_long(even, other.point);
-      if (reversal) {
-        found.push_back(listed(std::move(other.first), std::move(reversal->reversal)));
-      }
+    if (auto other = long_plan(evened(costs, rest.point.end), rest)) {
+      found.push_back(std::move(other));
     }
   }
   Plan best = counted(std::move(alike), costs, point);

@@ -243,7 +243,7 @@ void SetReversal::plan_next() {
     if (place.at > place.start) emit(command(Kind::advance, place.start, place.at));
     live_ = place.at;
     if (place.at < end_ - 1) {
-      save(place.at, place.tier != Placement::any ? place.tier : tier_for(end_ - 1 - place.at));
+      save(place.at, tier_for(end_ - 1 - place.at));
     }
     return;
   }

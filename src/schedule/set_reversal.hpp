@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -64,14 +63,13 @@ struct StoredRun {
 };
 
 /// Before the reversal: fetch the state at `start` (from its slot, or live), advance to `at`, and
-/// save there, unless `at` is the last step that is to be reversed.
+/// save there, in the fastest tier that leaves room for the rest, unless `at` is the last step that
+/// is to be reversed.
 struct Placement {
   Step start;
   Slot slot;        ///< where the start is stored, -1: it is live
   bool drop_start;  ///< the start is not needed any more
   Step at;
-  std::size_t tier = any;  ///< where to save it, `any`: the fastest that leaves room for the rest
-  static constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
 };
 
 /// Emits the reversal of the steps [0, end) from a set of stored states: in each gap between them

@@ -73,11 +73,11 @@ TEST_CASE("Hardly any continuation of any kind is cheaper, and in one tier none"
     CHECK(plan.lower_bound <= least);
     if (tiers == 1) CHECK(plan.cost == least);
     // What is stated (replan.hpp).
-    CHECK(plan.cost <= 1.15 * least);
+    CHECK(plan.cost <= 1.1 * least);
     if (plan.cost == least) ++cheapest;
   }
   CAPTURE(cheapest);
-  CHECK(cheapest * 200 >= trials * 199);
+  CHECK(cheapest * 500 >= trials * 499);
 }
 
 TEST_CASE("With free transfers the fewest advances are the least cost", "[property]") {
@@ -127,78 +127,104 @@ TEST_CASE("Interrupted anywhere with nothing lost, the rest costs no more than i
   }
 }
 
-TEST_CASE("What is planned for many steps is counted, and near the exact plan where there is one",
-          "[property]") {
-  Random random(7);
-  double sum = 0;
-  int compared = 0;
-  for (int trial = 0; trial < 60 * more; ++trial) {
-    const Costs costs = random.costs(2, 8, 14);
-    if (costs.tiers[1].slots == 0) continue;
-    const ResumePoint point = random.point(60 + random.below(120), costs);
-    const Plan plan = resume_from(costs, point);
-    check_counted(plan, costs, point);
-    // The pieces alone, which take the point as resume_from prepares it.
-    ResumePoint clean = point;
-    std::sort(clean.stored.begin(), clean.stored.end(),
-              [](const Stored& a, const Stored& b) { return a.at < b.at; });
-    const auto useless = [&](const Stored& a) { return a.at >= clean.end; };
-    std::erase_if(clean.stored, useless);
-    clean.stored.erase(std::unique(clean.stored.begin(), clean.stored.end(),
-                                   [](const Stored& a, const Stored& b) { return a.at == b.at; }),
-                       clean.stored.end());
-    if (clean.live >= clean.end - 1) continue;
-    std::vector<GapTier> tiers;
-    for (const TierCosts& tier : costs.tiers) tiers.push_back({tier.slots, tier.write, tier.read});
-    const auto exact = replan_exact(clean, tiers, costs, 1e9);
-    const auto quick = replan_long(costs, clean);
-    REQUIRE(exact);
-    REQUIRE(quick);
-    const auto cost = [&](std::unique_ptr<Generator> generator) {
-      return cost_of(count({"resume", clean.steps, clean.tiers, std::move(generator)}, clean),
-                     costs);
-    };
-    const double least = cost(listed(exact->commands));
-    CAPTURE(trial, point.steps, point.end, point.live, least);
-    const double ratio = cost(listed({}, quick->reversal)) / least;
-    CHECK(ratio <= 1.5);
-    sum += ratio;
-    ++compared;
-  }
-  CAPTURE(compared, sum / compared);
-  CHECK(sum <= 1.05 * compared);
+// As `resume_from` prepares it: ascending, every state once and below the end.
+ResumePoint prepared(ResumePoint point) {
+  std::vector<Stored>& stored = point.stored;
+  std::sort(stored.begin(), stored.end(),
+            [](const Stored& a, const Stored& b) { return a.at < b.at; });
+  std::erase_if(stored, [&](const Stored& each) { return each.at >= point.end; });
+  const auto same = [](const Stored& a, const Stored& b) { return a.at == b.at; };
+  stored.erase(std::unique(stored.begin(), stored.end(), same), stored.end());
+  if (point.live >= point.end - 1) point.live = unknown;
+  return point;
 }
 
-TEST_CASE("Continuations of some hundred steps are exact", "[property]") {
-  Random random(8);
-  double gained = 0;
-  for (int trial = 0; trial < 8 * more; ++trial) {
-    Costs costs;
-    costs.tiers = {{.slots = 8}, {.name = "disk", .slots = 14, .write = 5, .read = 1}};
-    ResumePoint point{.steps = 500, .end = 500, .turned = true, .tiers = rooms(costs)};
-    point.stored = {{0, 8}};
-    for (const Slot slot : {0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16}) {
-      point.stored.push_back(
-          {1 + 35 * static_cast<Step>(point.stored.size() - 1) + random.below(30), slot});
+double cost_from(const LongReversal& found, const ResumePoint& point, const Costs& costs) {
+  Schedule schedule("resume", point.steps, point.tiers, listed(found.first, found.reversal));
+  return cost_of(count(std::move(schedule), point), costs);
+}
+
+TEST_CASE("What is planned for many steps is counted, and near the exact plan where there is one",
+          "[property]") {
+  // With rules for all gaps of more than a few steps, and with tables for all.
+  for (const Step near : {12, 4096}) {
+    Random random(7);
+    double sum = 0;
+    int compared = 0;
+    for (int trial = 0; trial < 100 * more; ++trial) {
+      const int tiers = trial % 4 == 0 ? 3 : 2;
+      const Costs costs = random.costs(tiers, 8, tiers == 3 ? 5 : 14);
+      const ResumePoint point = prepared(random.point(60 + random.below(120), costs));
+      if (point.end < 3) continue;
+      std::vector<GapTier> gap_tiers;
+      for (const TierCosts& tier : costs.tiers) {
+        gap_tiers.push_back({tier.slots, tier.write, tier.read});
+      }
+      const auto exact = replan_exact(point, gap_tiers, costs, 4e9);
+      const auto quick = replan_long(costs, point, near);
+      REQUIRE(exact);
+      REQUIRE(quick);
+      const Schedule best("resume", point.steps, point.tiers, listed(exact->commands));
+      const double least = cost_of(count(best, point), costs);
+      const double cost = cost_from(*quick, point, costs);
+      CAPTURE(near, trial, point.steps, point.end, point.live, least, cost);
+      // Putting in order is reckoned with a read that is not always needed.
+      CHECK(cost <= quick->cost * (1 + 1e-6));
+      CHECK(quick->cost <= (cost + costs.tiers.back().read) * (1 + 1e-6));
+      CHECK(cost <= 1.1 * least);  // the worst of 2000 costs 1.071 times as much
+      sum += least > 0 ? cost / least : 1;
+      ++compared;
+      if (near > 12) {
+        const Plan plan = resume_from(costs, point);
+        check_counted(plan, costs, point);
+        CHECK(plan.cost <= std::min(least, cost));
+      }
     }
-    std::sort(point.stored.begin(), point.stored.end(),
-              [](const Stored& a, const Stored& b) { return a.at < b.at; });
-    const auto exact = replan_exact(point, {{8, 0, 0}, {14, 5, 1}}, costs, 1e9);
-    const auto quick = replan_long(costs, point);
-    REQUIRE(exact);
-    REQUIRE(quick);
-    const auto cost = [&](std::unique_ptr<Generator> generator) {
-      return cost_of(count({"resume", point.steps, point.tiers, std::move(generator)}, point),
-                     costs);
-    };
+    CAPTURE(near, compared, sum / compared);
+    // Now and then it is the cheaper one.
+    CHECK(sum <= 1.0005 * compared);
+  }
+}
+
+TEST_CASE("Long runs with any number of tiers and states go on validly, at what was reckoned",
+          "[property]") {
+  Random random(9);
+  for (int trial = 0; trial < 60 * more; ++trial) {
+    const int tiers = 1 + trial % 3;
+    const Slot most = trial % 5 == 0 ? 150 : 30;
+    const Costs costs = random.costs(tiers, most, tiers == 3 ? 10 : most);
+    const ResumePoint point = prepared(random.point(300 + random.below(20'000), costs));
+    if (point.end < 3) continue;
+    const auto found = replan_long(costs, point);
+    REQUIRE(found);
+    const double cost = cost_from(*found, point, costs);
+    CAPTURE(trial, tiers, point.steps, point.end, point.live, cost);
+    // The functions that rules are made from are within some 0.1 % of what the rules cost; a short
+    // gap inside a long one goes by tables, which know more.
+    CHECK(found->cost <= 1.003 * cost);
+    CHECK(cost <= 1.003 * found->cost);
+    if (trial % 6 == 0) check_counted(resume_from(costs, point), costs, point);
+  }
+}
+
+TEST_CASE("Nothing is lost by an interruption of a long run", "[property]") {
+  Random random(10);
+  for (int trial = 0; trial < 12 * more; ++trial) {
+    Costs costs = random.costs(2, 12, 40);
+    const Step n = 3000 + random.below(20'000);
+    const Plan whole = hierarchical(costs, n);
+    Interpreter machine(n, whole.schedule.tiers());
+    const ResumePoint point =
+        interrupted(whole.schedule, n, random.below(whole.counts.advances), machine);
+    for (std::size_t i = 0; i < point.tiers.size(); ++i) {
+      costs.tiers[i].slots = point.tiers[i].slots;
+    }
     const Plan plan = resume_from(costs, point);
     check_counted(plan, costs, point);
-    const double least = cost(listed(exact->commands));
-    CAPTURE(trial, least);
-    CHECK(plan.cost <= least);
-    gained += cost(listed({}, quick->reversal)) / plan.cost - 1;
+    const double before = cost_of(machine.counts(), costs);
+    CAPTURE(trial, n, point.end, point.live, point.turned, point.stored.size(), whole.ratio());
+    CHECK(before + plan.cost <= 1.001 * whole.cost);
   }
-  CHECK(gained > 0.01);
 }
 
 TEST_CASE("After a crash a long run goes on at little more than the best", "[property]") {
@@ -240,14 +266,11 @@ TEST_CASE("What is reckoned is what is counted, and is not planned for longer if
     for (Step i = 0; i < 10; ++i) point.stored.push_back({i * 20'000, 8 + i});
     const auto found = replan_long(costs, point);
     REQUIRE(found);
-    const Counts counted =
-        count({"resume", point.steps, point.tiers, listed({}, found->reversal)}, point);
+    const double cost = cost_from(*found, point, costs);
     CAPTURE(disk);
-    // The functions below the costs that the rule follows are within 0.1 % of them.
-    // A write is reckoned 2^-30 steps dearer, so that ties go to the fewest.
-    CHECK(found->cost - 0x1p-30 * static_cast<double>(point.end) <= cost_of(counted, costs));
-    CHECK(cost_of(counted, costs) <= 1.001 * found->cost);
-    CHECK(cost_of(counted, costs) <= 1.000001 * resume_from(costs, point).cost);
+    CHECK(found->cost - 0x1p-30 * static_cast<double>(point.end) <= cost);
+    CHECK(cost <= 1.001 * found->cost);
+    CHECK(cost <= 1.000001 * resume_from(costs, point).cost);
 
     // The first commands of a continuation that nobody could run through.
     point.steps = point.end = 1'000'000'000'000;
