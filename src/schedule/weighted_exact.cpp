@@ -22,6 +22,7 @@ constexpr Step most_exact = 4000;   // steps
 constexpr double most_plain = 1e8;  // cells of T that are all computed, some nanoseconds each
 constexpr double most_cells = 1e9;  // of T if less effort is wanted
 constexpr double most_tries = 2e9;  // splits looked at if writes cost something
+constexpr double few_tries = 5e7;   // and always affordable, some tenths of a second
 constexpr Step all_splits = 200;    // steps up to which all are tried if writes cost something
 constexpr Step wide = 16;           // room around Knuth's bounds beyond that
 constexpr Step narrow = 4;
@@ -72,7 +73,7 @@ bool splits_exactly(Step n, Slot slots, double write, double effort) {
   if (n > most_exact) return false;
   if (write <= 0 && effort >= 1) return true;
   if (n <= all_splits || write <= 0) return cells(n, slots, write) <= most_cells * effort;
-  return cells(n, slots, write) * (2 * narrow + 2) <= most_tries * effort;
+  return cells(n, slots, write) * (2 * narrow + 2) <= std::max(most_tries * effort, few_tries);
 }
 
 bool split(const Chain& chain, Step i, Step j, Slot slots, double write, double effort,
