@@ -72,14 +72,15 @@ class LongReplan {
       uses_live_ = live;
       if (!limit()) return false;
       Bases bases = programme();
-      double cost = bases.empty() ? infinite : price(bases);
-      if (cost == infinite) return false;
+      if (bases.empty()) return false;
+      double cost = price(bases);
+      const bool has_room = cost < infinite;
       improve(bases, cost);
       if (cost < least) {
         least = cost;
         best = std::move(bases);
       }
-      return true;
+      return has_room;
     };
     for (int round = 0; round < most_rounds; ++round) {
       const double before = least;
