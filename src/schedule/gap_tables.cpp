@@ -12,6 +12,13 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double tie_steps = 0x1p-30;
 
+// What it takes to copy and to drop, for each set of tiers and each number of free slots, in
+// additions. With two tiers it is next to nothing.
+double moves_effort(std::size_t tiers) {
+  const auto kinds = static_cast<double>(tiers);
+  return tiers > 2 ? 4 * (kinds - 1) * (kinds - 2) : 0;
+}
+
 }  // namespace
 
 GapTables::GapTables(std::vector<GapTier> tiers, double tie, Step longest)
@@ -64,7 +71,8 @@ double EqualGapTables::effort(const std::vector<GapTier>& tiers, Step longest) {
   for (const GapTier& tier : tiers) {
     rows *= static_cast<double>(std::min(tier.slots, longest)) + 1;
   }
-  return rows * static_cast<double>(longest) * static_cast<double>(longest) / 2;
+  const auto length = static_cast<double>(longest);
+  return rows * length * (length / 2 + moves_effort(tiers.size()));
 }
 
 EqualGapTables::EqualGapTables(std::vector<GapTier> tiers, double step, Step longest)
@@ -190,7 +198,7 @@ double WeightedGapTables::effort(const std::vector<GapTier>& tiers, Step n) {
   if (cells * columns * (9 * sets + 8) > most_bytes) return infinite;
   // Along Knuth's bounds they go one by one, a few for each cell; all splits go several at a time.
   if (tiers.size() == 1 && tiers[0].write == 0) return cells * columns * 24;
-  return cells * length / 3 * columns * sets / 2;
+  return cells * columns * sets * (length / 6 + moves_effort(tiers.size()));
 }
 
 WeightedGapTables::WeightedGapTables(std::vector<GapTier> tiers, const std::vector<double>& weights)

@@ -36,9 +36,12 @@ Interpreter::Interpreter(const ResumePoint& point, const std::vector<double>& we
     : Interpreter(point.steps, point.tiers, {}, weights) {
   for (const Stored& stored : point.stored) {
     const std::size_t tier = tier_of(stored.slot, stored.at);
-    const auto i = static_cast<std::size_t>(stored.slot);
-    if (slots_.size() <= i) slots_.resize(i + 1);
-    slots_[i] = {stored.at, Content::state};
+    Held& here = room(stored.slot);
+    if (here.at != unknown) {
+      throw ScheduleError("slot #" + std::to_string(stored.slot) + " is said to hold two states",
+                          stored.at);
+    }
+    here = {stored.at, Content::state};
     counts_.tiers[tier].peak = ++taken_[tier];
   }
   state_ = point.live;
@@ -159,6 +162,35 @@ std::size_t Interpreter::tier_of(Slot slot, Step at) const {
       "action " + std::to_string(number_) + ": no tier has slot #" + std::to_string(slot), at);
 }
 
+// What the slot holds, to be written to. A slot far above all others takes no room for those below.
+Interpreter::Held& Interpreter::room(Slot slot) {
+  const auto i = static_cast<std::size_t>(slot);
+  if (i < slots_.size()) return slots_[i];
+  constexpr std::size_t small = 1 << 20;
+  if (i >= std::max(small, 2 * slots_.size())) return far_[slot];
+  slots_.resize(i + 1);
+  for (auto it = far_.begin(); it != far_.end() && it->first <= slot; it = far_.erase(it)) {
+    slots_[static_cast<std::size_t>(it->first)] = it->second;
+  }
+  return slots_[i];
+}
+
+Interpreter::Held Interpreter::held(Slot slot) const {
+  const auto i = static_cast<std::size_t>(slot);
+  if (i < slots_.size()) return slots_[i];
+  const auto it = far_.find(slot);
+  return it != far_.end() ? it->second : Held{};
+}
+
+void Interpreter::empty(Slot slot) {
+  const auto i = static_cast<std::size_t>(slot);
+  if (i < slots_.size()) {
+    slots_[i] = {};
+  } else {
+    far_.erase(slot);
+  }
+}
+
 void Interpreter::save(Step at, Slot slot, Content what) {
   ++number_;
   const auto refuse = [&](const std::string& why) {
@@ -167,20 +199,19 @@ void Interpreter::save(Step at, Slot slot, Content what) {
   if (what == Content::tape ? tape_ != at : !available(at)) {
     refuse(what == Content::tape ? index("tape", tape_) : index("state", state_));
   }
-  const Slot room = what == Content::tape ? tape_slots_ : 1;
+  const Slot takes = what == Content::tape ? tape_slots_ : 1;
   const std::size_t tier = tier_of(slot, at);
-  if (room > 1 && tier_of(slot + room - 1, at) != tier) refuse("the tape lies in two tiers");
-  const auto end = static_cast<std::size_t>(slot + room);
-  if (slots_.size() < end) slots_.resize(end);
-  for (auto i = static_cast<std::size_t>(slot); i < end; ++i) {
-    if (slots_[i].at != unknown) {
-      refuse("slot #" + std::to_string(i) + " holds " + std::to_string(slots_[i].at));
+  if (takes > 1 && tier_of(slot + takes - 1, at) != tier) refuse("the tape lies in two tiers");
+  for (Slot i = slot; i < slot + takes; ++i) {
+    Held& here = room(i);
+    if (here.at != unknown) {
+      refuse("slot #" + std::to_string(i) + " holds " + std::to_string(here.at));
     }
-    slots_[i] = {at, what};
+    here = {at, what};
   }
   TierCounts& count = counts_.tiers[tier];
   count.writes = saturating_add(count.writes, 1);
-  taken_[tier] += room;
+  taken_[tier] += takes;
   count.peak = std::max(count.peak, taken_[tier]);
 }
 
@@ -188,11 +219,10 @@ void Interpreter::load(Step at, Slot slot) {
   ++number_;
   const auto refuse = [&](const std::string& why) { fail(to_string(Load{at, slot}), why, at); };
   const std::size_t tier = tier_of(slot, at);
-  const auto i = static_cast<std::size_t>(slot);
-  const Held held = i < slots_.size() ? slots_[i] : Held{};
-  if (held.at == unknown) refuse("the slot is empty");
-  if (held.at != at) refuse("the slot holds " + std::to_string(held.at));
-  if (held.what == Content::tape) {
+  const Held here = held(slot);
+  if (here.at == unknown) refuse("the slot is empty");
+  if (here.at != at) refuse("the slot holds " + std::to_string(here.at));
+  if (here.what == Content::tape) {
     tape_ = at;
     state_ = unknown;
     next_ = tape_has_next_ ? at + 1 : unknown;
@@ -207,19 +237,16 @@ void Interpreter::load(Step at, Slot slot) {
 void Interpreter::drop(Slot slot) {
   ++number_;
   const std::size_t tier = tier_of(slot, unknown);
-  const auto i = static_cast<std::size_t>(slot);
-  if (i >= slots_.size() || slots_[i].at == unknown) {
-    fail(to_string(Drop{slot}), "the slot is empty", unknown);
-  }
-  const Held held = slots_[i];
-  const Slot room = held.what == Content::tape ? tape_slots_ : 1;
-  for (std::size_t j = i; j < i + static_cast<std::size_t>(room); ++j) {
-    if (j >= slots_.size() || slots_[j].at != held.at) {
-      fail(to_string(Drop{slot}), "the slot is not the first one of its tape", held.at);
+  const Held here = held(slot);
+  if (here.at == unknown) fail(to_string(Drop{slot}), "the slot is empty", unknown);
+  const Slot takes = here.what == Content::tape ? tape_slots_ : 1;
+  for (Slot i = slot; i < slot + takes; ++i) {
+    if (held(i).at != here.at) {
+      fail(to_string(Drop{slot}), "the slot is not the first one of its tape", here.at);
     }
-    slots_[j] = {};
+    empty(i);
   }
-  taken_[tier] -= room;
+  taken_[tier] -= takes;
 }
 
 void Interpreter::record(Step step) {
@@ -274,13 +301,14 @@ void Interpreter::finish() const {
     throw ScheduleError(
         "the schedule ends with step " + std::to_string(front_ - 1) + " not reversed", front_ - 1);
   }
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].at != unknown) {
-      throw ScheduleError("the schedule ends with " + std::to_string(slots_[i].at) +
-                              " left in slot #" + std::to_string(i),
-                          slots_[i].at);
-    }
-  }
+  const auto check = [](Slot slot, const Held& here) {
+    if (here.at == unknown) return;
+    throw ScheduleError("the schedule ends with " + std::to_string(here.at) + " left in slot #" +
+                            std::to_string(slot),
+                        here.at);
+  };
+  for (std::size_t i = 0; i < slots_.size(); ++i) check(static_cast<Slot>(i), slots_[i]);
+  for (const auto& [slot, here] : far_) check(slot, here);
 }
 
 namespace {

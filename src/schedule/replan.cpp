@@ -9,6 +9,7 @@
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
 #include "replanner.hpp"
+#include "slot_stack.hpp"
 
 namespace costate {
 namespace {
@@ -159,6 +160,7 @@ void check(bool holds, const std::string& what) {
 }
 
 struct Prepared {
+  std::vector<TierSlots> tiers;
   std::vector<Command> first;  // before everything else
   Replanned plan;
   SlotPool pool;
@@ -172,13 +174,14 @@ Prepared prepare(const ResumePoint& point) {
         "steps cannot have been reversed before the turn");
   check(point.live == unknown || (point.live >= 0 && point.live <= point.steps),
         "state " + std::to_string(point.live) + " cannot be live");
-  Slot slots = 0;
   for (const TierSlots& tier : point.tiers) {
     check(tier.slots >= 0, "tier " + tier.name + " has a negative number of slots");
-    slots = saturating_add(slots, tier.slots);
   }
   Prepared result;
-  result.pool = SlotPool(point.tiers);
+  result.tiers = numbered_tiers(point.tiers);
+  Slot slots = 0;
+  for (const TierSlots& tier : result.tiers) slots += tier.slots;
+  result.pool = SlotPool(result.tiers);
   std::vector<Stored> stored = point.stored;
   std::sort(stored.begin(), stored.end(),
             [](const Stored& a, const Stored& b) { return a.slot < b.slot; });
@@ -261,7 +264,7 @@ Schedule resume_from(const ResumePoint& point) {
   start.drops = std::move(prepared.plan.drops);
   start.placements = std::move(prepared.plan.placements);
   return {
-      "resume", point.steps, point.tiers,
+      "resume", point.steps, std::move(prepared.tiers),
       listed(std::move(prepared.first), SetReversal(std::move(start), std::move(prepared.pool)))};
 }
 

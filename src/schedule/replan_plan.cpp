@@ -17,6 +17,7 @@
 #include "replan_exact.hpp"
 #include "replan_long.hpp"
 #include "replanner.hpp"
+#include "slot_stack.hpp"
 #include "whole_bound.hpp"
 
 namespace costate {
@@ -202,12 +203,11 @@ void settle(Costs& costs, ResumePoint& point) {
   const std::vector<TierSlots> room = rooms(costs);
   if (point.tiers.empty()) {
     point.tiers = room;
-    Slot left = unbounded;
-    for (TierSlots& tier : point.tiers) left -= tier.slots = std::min(tier.slots, left);
   } else if (point.tiers.size() != room.size()) {
     throw InvalidArgument("resume: " + std::to_string(point.tiers.size()) +
                           " tiers, but costs of " + std::to_string(room.size()));
   }
+  point.tiers = numbered_tiers(std::move(point.tiers));
   for (std::size_t i = 0; i < room.size(); ++i) {
     costs.tiers[i].slots = point.tiers[i].slots;
     costs.tiers[i].bytes = 0;

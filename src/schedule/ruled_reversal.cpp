@@ -188,8 +188,7 @@ void RuledReversal::binomially(const Top& top, std::size_t tier) {
   }
   if (top.length == 2) return;
   const Slot count = pool_.contiguous(tier, top.length - 2);
-  const Slot first = pool_.take(tier);
-  for (Slot i = 1; i < count; ++i) pool_.take(tier);
+  const Slot first = pool_.take(tier, count);
   emit(command(Kind::keep, live_, live_ + count, first));
   StoredRun& below = stack_.back();
   if (below.to == live_ && below.slot + (below.to - below.from) == first &&

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "costate/core/error.hpp"
+#include "costate/schedule/binomial.hpp"
 #include "costate/schedule/costs.hpp"
 
 namespace costate {
@@ -128,15 +129,15 @@ void Schedule::end_at(Step n, Step live) {
 
 Slot Schedule::slots() const noexcept {
   Slot all = 0;
-  for (const TierSlots& tier : tiers_) all += tier.slots;
+  for (const TierSlots& tier : tiers_) all = saturating_add(all, tier.slots);
   return all;
 }
 
 std::size_t Schedule::tier_of(Slot slot) const {
-  Slot end = 0;
-  for (std::size_t i = 0; i < tiers_.size(); ++i) {
-    end += tiers_[i].slots;
-    if (slot < end) return i;
+  Slot first = 0;
+  for (std::size_t i = 0; slot >= 0 && i < tiers_.size(); ++i) {
+    if (slot - first < tiers_[i].slots) return i;
+    first += tiers_[i].slots;
   }
   throw ScheduleError("no tier has slot #" + std::to_string(slot), unknown);
 }

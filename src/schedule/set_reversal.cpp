@@ -18,8 +18,9 @@ Command command(Kind kind, Step from, Step to, Slot slot = 0) {
 
 SlotPool::SlotPool(const std::vector<TierSlots>& tiers) {
   for (const TierSlots& tier : tiers) {
-    tiers_.push_back({free_ + tier.slots, free_, {}});
-    free_ += tier.slots;
+    const Slot end = free_ + tier.slots;
+    tiers_.push_back({end, tier.slots, {{free_, end}}, 0, {}});
+    free_ = end;
   }
 }
 
@@ -32,22 +33,24 @@ std::size_t SlotPool::tier_of(Slot slot) const noexcept {
 void SlotPool::claim_first(Slot count) {
   free_ -= count;
   for (Tier& tier : tiers_) {
-    const Slot taken = std::min(count, tier.end - tier.fresh);
-    tier.fresh += taken;
+    const Slot taken = std::min(count, tier.untouched);
+    tier.fresh.front().begin += taken;
+    tier.touch(taken);
     count -= taken;
   }
 }
 
 void SlotPool::claim(Slot slot) {
   Tier& tier = tiers_[tier_of(slot)];
-  if (slot < tier.fresh) {
+  const auto range = std::partition_point(tier.fresh.begin(), tier.fresh.end(),
+                                          [slot](const Range& r) { return r.end <= slot; });
+  if (range == tier.fresh.end() || slot < range->begin) {
     tier.returned.erase(std::find(tier.returned.begin(), tier.returned.end(), slot));
   } else {
-    // Those passed over are free and go below the returned ones, highest first.
-    std::vector<Slot> passed;
-    for (Slot j = slot; j-- > tier.fresh;) passed.push_back(j);
-    tier.returned.insert(tier.returned.begin(), passed.begin(), passed.end());
-    tier.fresh = slot + 1;
+    const Range above{slot + 1, range->end};
+    range->end = slot;
+    tier.fresh.insert(range + 1, above);
+    tier.touch(1);
   }
   --free_;
 }
@@ -71,17 +74,23 @@ Slot SlotPool::contiguous(std::size_t i, Slot most) const noexcept {
     if (next != unknown && tier.returned[j] != next) return count;
     next = tier.returned[j];
   }
-  if (count == most || (next != unknown && next != tier.fresh)) return count;
-  return std::min(most, count + (tier.end - tier.fresh));
+  if (count == most || tier.untouched == 0) return count;
+  const Range& fresh = tier.fresh[tier.first_fresh];
+  if (next != unknown && next != fresh.begin) return count;
+  return std::min(most, count + (fresh.end - fresh.begin));
 }
 
-Slot SlotPool::take(std::size_t i) {
+Slot SlotPool::take(std::size_t i, Slot count) {
   Tier& tier = tiers_[i];
-  --free_;
-  if (tier.returned.empty()) return tier.fresh++;
-  const Slot slot = tier.returned.back();
-  tier.returned.pop_back();
-  return slot;
+  free_ -= count;
+  const Slot first =
+      tier.returned.empty() ? tier.fresh[tier.first_fresh].begin : tier.returned.back();
+  for (; count > 0 && !tier.returned.empty(); --count) tier.returned.pop_back();
+  if (count > 0) {
+    tier.fresh[tier.first_fresh].begin += count;
+    tier.touch(count);
+  }
+  return first;
 }
 
 void SlotPool::give_back(Slot slot) {
@@ -265,8 +274,7 @@ void SetReversal::plan_next() {
     if (length == 2) return;
     const SlotPool::Share share = pool_.share(length - 2);
     const Slot count = pool_.contiguous(share.tier, share.count);
-    const Slot first = pool_.take(share.tier);
-    for (Slot i = 1; i < count; ++i) pool_.take(share.tier);
+    const Slot first = pool_.take(share.tier, count);
     emit(command(Kind::keep, p + 1, p + 1 + count, first));
     live_ = p + 1 + count;
     if (first == slot + 1 && pool_.tier_of(slot) == share.tier) {

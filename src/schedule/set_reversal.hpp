@@ -12,14 +12,14 @@
 
 namespace costate {
 
-/// The empty slots of some tiers, fastest tier first. Slots that were never taken are kept as a
-/// range, so that a pool costs memory only for those that were.
+/// The empty slots of some tiers, fastest tier first. Slots that were never taken are kept as
+/// ranges, so that a pool costs memory only for those that were.
 class SlotPool {
  public:
   SlotPool() = default;
   explicit SlotPool(const std::vector<TierSlots>& tiers);
 
-  /// Takes this slot. O(free slots); for setting up.
+  /// Takes this slot. O(slots ever taken), less in ascending order; for setting up.
   void claim(Slot slot);
   /// Takes the slots [0, count) of an untouched pool.
   void claim_first(Slot count);
@@ -39,16 +39,27 @@ class SlotPool {
   /// How many slots, at most `most`, the next calls of `take` will hand out in ascending order
   /// without a gap.
   [[nodiscard]] Slot contiguous(std::size_t tier, Slot most) const noexcept;
-  Slot take(std::size_t tier);
+  /// Takes so many slots, at least one and at most `contiguous`, and returns the first.
+  Slot take(std::size_t tier, Slot count = 1);
   void give_back(Slot slot);
 
  private:
+  struct Range {
+    Slot begin;
+    Slot end;
+  };
   struct Tier {
     Slot end;
-    Slot fresh;                  // slots [fresh, end) were never taken
+    Slot untouched;              // how many slots were never taken
+    std::vector<Range> fresh;    // those, ascending
+    std::size_t first_fresh;     // the first one with any
     std::vector<Slot> returned;  // used as a stack
     [[nodiscard]] Slot free() const noexcept {
-      return end - fresh + static_cast<Slot>(returned.size());
+      return untouched + static_cast<Slot>(returned.size());
+    }
+    void touch(Slot count) noexcept {
+      untouched -= count;
+      while (untouched > 0 && fresh[first_fresh].begin == fresh[first_fresh].end) ++first_fresh;
     }
   };
   std::vector<Tier> tiers_;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "costate/core/error.hpp"
+#include "costate/schedule/costs.hpp"
 
 namespace costate {
 
@@ -47,6 +48,15 @@ std::vector<TierSlots> needed_tiers(std::vector<TierSlots> tiers, Slot most) {
     }
     tier.slots = std::min(tier.slots, most - height);
     height += tier.slots;
+  }
+  return tiers;
+}
+
+std::vector<TierSlots> numbered_tiers(std::vector<TierSlots> tiers) {
+  Slot left = unbounded;
+  for (TierSlots& tier : tiers) {
+    tier.slots = std::min(tier.slots, left);
+    left -= std::max<Slot>(0, tier.slots);
   }
   return tiers;
 }

@@ -51,4 +51,8 @@ class SlotStack {
 /// @throws InvalidArgument if there is no tier or one has a negative number of slots
 [[nodiscard]] std::vector<TierSlots> needed_tiers(std::vector<TierSlots> tiers, Slot most);
 
+/// The tiers with no more slots than can be numbered: those after an unbounded one have none.
+/// Negative ones stay.
+[[nodiscard]] std::vector<TierSlots> numbered_tiers(std::vector<TierSlots> tiers);
+
 }  // namespace costate

@@ -1,9 +1,11 @@
 #include "costate/schedule/interpreter.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "costate/core/error.hpp"
+#include "costate/schedule/replan.hpp"
 #include "costate/schedule/revolve.hpp"
 #include "support/catch.hpp"
 
@@ -181,4 +183,43 @@ TEST_CASE("Costs are counted action by action", "[schedule][unit]") {
 
   costs.tiers.clear();
   CHECK_THROWS_WITH(cost_of(counts, costs), "the schedule has 1 tiers, the costs only 0");
+}
+
+TEST_CASE("A slot far above all others takes no room for those below", "[schedule][unit]") {
+  constexpr Slot most = std::numeric_limits<Slot>::max();
+  constexpr Slot far = Slot{1} << 60;
+  const std::vector<TierSlots> tiers = {{"memory", far}, {"disk", 2}, {"archive", most}};
+  Interpreter machine(2, tiers);
+  machine.apply(Action(Save{0, far + 1}));
+  CHECK_THROWS_WITH(machine.apply(Action(Save{0, far + 1})),
+                    "action 2 (save 0 -> #1152921504606846977): slot #1152921504606846977 holds 0");
+  CHECK_THROWS_WITH(machine.apply(Action(Load{0, far})),
+                    "action 3 (load 0 <- #1152921504606846976): the slot is empty");
+  machine.apply(Action(Save{0, most - 1}));
+  machine.apply(Action(Advance{0, 1}));
+  machine.apply(Action(Record{1}));
+  machine.apply(Action(Turn{2}));
+  machine.apply(Action(Reverse{1}));
+  machine.apply(Action(Load{0, far + 1}));
+  machine.apply(Action(Drop{far + 1}));
+  machine.apply(Action(Record{0}));
+  machine.apply(Action(Reverse{0}));
+  CHECK_THROWS_WITH(machine.finish(), "the schedule ends with 0 left in slot #9223372036854775806");
+  machine.apply(Action(Drop{most - 1}));
+  machine.finish();
+  CHECK(machine.counts().tiers[1].peak == 1);
+  CHECK(machine.counts().tiers[2].peak == 1);
+
+  // As the slots below are filled it is found where it was.
+  Interpreter filling(10, {{"memory", 10'000'000}});
+  filling.apply(Action(Save{0, 3'000'000}));
+  for (Slot slot = 0; slot < 3'000'000; ++slot) filling.apply(Action(Save{0, slot}));
+  filling.apply(Action(Load{0, 3'000'000}));
+  filling.apply(Action(Drop{3'000'000}));
+  CHECK_THROWS_AS(filling.apply(Action(Drop{3'000'000})), ScheduleError);
+}
+
+TEST_CASE("A point at which a slot holds two states is refused", "[schedule][unit]") {
+  const ResumePoint point{.steps = 3, .end = 3, .stored = {{0, 1}, {2, 1}}, .tiers = {{"all", 2}}};
+  CHECK_THROWS_WITH(Interpreter(point), "slot #1 is said to hold two states");
 }

@@ -281,6 +281,56 @@ TEST_CASE("What is reckoned is what is counted, and is not planned for longer if
   }
 }
 
+TEST_CASE("States may lie in any slot of tiers without a bound, and after them", "[unit]") {
+  constexpr Slot half = unbounded / 2;
+  Costs costs;
+  for (const bool weighted : {false, true}) {
+    if (weighted) costs.weights.assign(12, 1.5);
+    for (const std::vector<TierSlots>& tiers : std::vector<std::vector<TierSlots>>{
+             {{"memory", unbounded}, {"disk", unbounded}},
+             {{"memory", 3}, {"disk", unbounded}, {"archive", 8}, {"tape", unbounded}},
+             {{"memory", half}, {"disk", 4}},
+             {{"memory", half}, {"disk", half}, {"archive", 4}}}) {
+      costs.tiers.clear();
+      for (const TierSlots& tier : tiers) {
+        costs.tiers.push_back({.name = tier.name, .slots = tier.slots, .write = 0.1});
+      }
+      ResumePoint point{.steps = 12, .end = 12, .tiers = tiers};
+      point.stored = {{0, half}, {3, half + 2}, {7, 0}, {9, 2}};
+      for (const Plan& plan : {resume_from(costs, point), Plan{resume_from(point), {}}}) {
+        ResumePoint numbered = point;
+        numbered.tiers = plan.schedule.tiers();
+        Interpreter machine(numbered, costs.weights);
+        for (Schedule copy = plan.schedule; const auto action = copy.next();) {
+          machine.apply(*action);
+        }
+        machine.finish();
+        CHECK(machine.counts().records == 12);
+        // With room for all states each step is run once more at most.
+        CHECK(machine.counts().advances <= 2 + 3 + 1 + 2);
+        if (!plan.counts.tiers.empty()) CHECK(machine.counts() == plan.counts);
+      }
+    }
+  }
+}
+
+TEST_CASE("Many tiers do not take long", "[unit]") {
+  Costs costs;
+  for (const Slot slots : {2, 9, 1, 6, 7, 3}) {
+    const auto number = static_cast<double>(costs.tiers.size());
+    costs.tiers.push_back(
+        {.name = "tier", .slots = slots, .write = number, .read = 3 - number / 2});
+  }
+  std::vector<GapTier> tiers;
+  for (const TierCosts& tier : costs.tiers) tiers.push_back({tier.slots, tier.write, tier.read});
+  CHECK(EqualGapTables::effort(tiers, 9) > exact_effort);
+  const ResumePoint point{.steps = 9, .end = 9, .live = 0, .tiers = rooms(costs)};
+  check_counted(resume_from(costs, point), costs, point);
+  costs.weights.assign(9, 1.0);
+  CHECK(WeightedGapTables::effort(tiers, 9) > exact_effort);
+  check_counted(resume_from(costs, point), costs, point);
+}
+
 TEST_CASE("Bad input of the continuation by costs is refused with a reason", "[unit]") {
   Costs costs;
   costs.tiers = {{.name = "memory", .slots = 2},

@@ -44,6 +44,7 @@ class Interpreter {
               const std::vector<double>& weights = {});
   /// Begins where a run stands (replan.hpp): counts what is done from there on, and of the steps
   /// below `end` how often they are run.
+  /// @throws ScheduleError if no tier has a slot that is listed, or one is listed twice
   explicit Interpreter(const ResumePoint& point, const std::vector<double>& weights = {});
 
   /// @throws ScheduleError if the action breaks a rule
@@ -79,6 +80,9 @@ class Interpreter {
   void turn(Step at);
   void reverse(Step step);
 
+  Held& room(Slot slot);
+  [[nodiscard]] Held held(Slot slot) const;
+  void empty(Slot slot);
   void count_runs(Step from, Step to);
   std::size_t tier_of(Slot slot, Step at) const;
   [[nodiscard]] bool available(Step at) const noexcept { return state_ == at || next_ == at; }
@@ -98,7 +102,8 @@ class Interpreter {
   Step tape_ = unknown;  // the step whose tape is live
   bool turned_ = false;
   Step front_ = unknown;          // the steps from here on are reversed
-  std::vector<Held> slots_;       // as far as ever used
+  std::vector<Held> slots_;       // the lower slots, as far as ever used
+  std::map<Slot, Held> far_;      // those far above that hold something
   std::vector<Slot> taken_;       // slots taken, by tier
   std::map<Step, Step> changes_;  // step -> by how much the number of runs changes there
   Step runs_at_front_ = 0;        // the sum of all changes

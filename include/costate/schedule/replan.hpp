@@ -28,7 +28,7 @@ struct ResumePoint {
   Step live = unknown;  ///< index of the live state, `unknown` if there is none
   std::vector<Stored> stored =
       {};  ///< in any order; x_0 among them unless `live` is 0 or `end` is 0
-  std::vector<TierSlots> tiers = {};
+  std::vector<TierSlots> tiers = {};  ///< those after an unbounded one have no slots left
 };
 
 /// The continuation with the fewest advances, and of those with the fewest writes. It may drop
