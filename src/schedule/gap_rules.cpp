@@ -162,9 +162,11 @@ GapRules::Rule GapRules::make(std::size_t k, const Room& free, Slot last) {
     if (k > 0) made.rule = std::make_shared<TierTables>(levels, step_, 1);
     return made;
   }
-  if (columns_ + columns > most_columns) return made;
-  columns_ += columns;
   const auto length = static_cast<double>(longest_);
+  // The longest gaps have functions of more pieces.
+  const double effort = columns * std::max(1.0, std::pow(std::log2(length) / 20, 3));
+  if (columns_ + effort > most_columns) return made;
+  columns_ += effort;
   // Bounds know of repetitions, by which slots are counted.
   const bool is_counted = last == unbounded && tiers_[k].slots != unbounded;
   const Step most = is_counted ? few_steps : 4096;

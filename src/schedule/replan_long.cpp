@@ -19,6 +19,7 @@ using Room = GapRules::Room;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double most_looks = 2e6;  // at gaps, some tenths of a second for each million
 constexpr int most_rounds = 6;
+constexpr std::size_t few = 32;  // states of which each copy is looked at
 constexpr double least_gain = 1e-4;
 constexpr int live_uses = 2;  // states placed from the live one
 
@@ -34,7 +35,6 @@ struct Base {
   Step at;
   std::size_t tier;
   std::size_t from;  // which of those that are found
-  friend bool operator==(const Base&, const Base&) = default;
 };
 using Bases = std::vector<Base>;
 
@@ -124,8 +124,10 @@ class LongReplan {
     return base.at == from.at && in(from, base.tier);
   }
   [[nodiscard]] bool may(std::size_t from, std::size_t tier) const {
-    if (found_[from].set == 0) return uses_live_;
-    return moves_ || in(found_[from], tier);
+    const Found& state = found_[from];
+    if (state.set == 0) return uses_live_;
+    if (moves_) return true;
+    return candidates_.size() <= few ? in(state, tier) : tier == gaps_.near()->source(state.set);
   }
 
   // What it costs to put x_at into a tier.
