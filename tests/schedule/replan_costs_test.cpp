@@ -227,6 +227,43 @@ TEST_CASE("Nothing is lost by an interruption of a long run", "[property]") {
   }
 }
 
+TEST_CASE("More room, cheaper transfers or one more state make no continuation dearer",
+          "[property]") {
+  Random random(11);
+  for (int trial = 0; trial < 12 * more; ++trial) {
+    Costs costs = random.costs(2 + trial % 2, 8, 12);
+    ++costs.tiers.back().slots;
+    ResumePoint point = random.point(50 + random.below(trial % 4 == 0 ? 5000 : 900), costs);
+    const double cost = resume_from(costs, point).cost;
+    CAPTURE(trial, point.steps, point.end, point.live, point.stored.size(), cost);
+    const auto is_no_dearer = [&](const Costs& others, const ResumePoint& other) {
+      CHECK(resume_from(others, other).cost <= 1.005 * cost);
+    };
+
+    Costs roomy = costs;
+    ResumePoint wide = point;
+    ++roomy.tiers.back().slots;
+    ++wide.tiers.back().slots;
+    is_no_dearer(roomy, wide);
+
+    Costs cheap = costs;
+    for (TierCosts& tier : cheap.tiers) {
+      tier.write *= 0.75;
+      tier.read *= 0.75;
+    }
+    is_no_dearer(cheap, point);
+
+    // In a free slot of the last tier.
+    Slot slots = 0;
+    for (const TierSlots& tier : point.tiers) slots += tier.slots;
+    const bool is_free = std::none_of(point.stored.begin(), point.stored.end(),
+                                      [&](const Stored& each) { return each.slot == slots - 1; });
+    if (!is_free) continue;
+    point.stored.push_back({random.below(point.end), slots - 1});
+    is_no_dearer(costs, point);
+  }
+}
+
 TEST_CASE("After a crash a long run goes on at little more than the best", "[property]") {
   // The memory is lost. What is left is compared with the plan that had everything.
   for (const Step n : {3000, 20'000}) {
