@@ -74,11 +74,12 @@ inline constexpr Step most_resumed = 10'000'000;
 /// of tiers that a state may be in, is at most 3·10⁸ (200 steps with 8 slots in memory and 14 on
 /// disk, 700 with 8 in one tier; 1600 in one tier whose writes cost nothing). There a search finds
 /// one that is up to a fifth cheaper now and then, and again none with one tier. Longer ones of up
-/// to 2·10⁵ steps, in one tier or two (as below) of up to 5000 slots, are decided by what as many
-/// equal steps of the mean weight cost, on some hundred places all over the run, and short gaps are
-/// reversed exactly: against the exact plan for 60 to 320 steps in the mean 3 % more, 20 % at
-/// worst. To take all steps to cost the mean costs 12 % more there, and that is what is done with
-/// the longest ones.
+/// to 2·10⁵ steps, in one tier or two (of more, those after the first are one, at the cost of the
+/// first of them that has slots) of up to 5000 slots, are decided by what as many equal steps of
+/// the mean weight cost, on some hundred places all over the run, and short gaps are reversed
+/// exactly: against the exact plan for 60 to 320 steps in the mean 3 % more, 20 % at worst. To take
+/// all steps to cost the mean costs 12 % more there, and that is what is done with the longest
+/// ones.
 ///
 /// Beyond that, and for comparison, for equal steps in up to six tiers, each gap is reckoned to
 /// cost what a hierarchical plan with the slots does that are free above its start (within 0.1 % of
