@@ -23,7 +23,8 @@
 ///
 /// Otherwise what is stored on the first pass, and where, follows from what the gaps between cost
 /// to reverse in each combination of free slots (src/schedule/required_exact.hpp). A required state
-/// on a slow tier need not be read if it is cheaper to come from below.
+/// on a slow tier need not be read if it is cheaper to come from below; those of one gap that are
+/// not are on the same tier.
 
 namespace costate {
 
@@ -38,8 +39,7 @@ namespace costate {
 /// (of more, those after the first are one), are decided by what equal steps cost, on some hundred
 /// places, against the exact plan for 80 to 600 steps in the mean 3 % and at worst 10 % dearer. The
 /// longest get the schedule with the fewest advances if a slot is a slot, the lower states on the
-/// slower tiers. Planning takes up to two seconds, with weights 8 s for 10^6
-/// steps.
+/// slower tiers. Planning takes up to two seconds, with weights 8 s for 10^6 steps.
 ///
 /// `lower_bound` is one for all schedules that store these states: that of the whole run, or of its
 /// parts between required states, each with the slots that those below leave.
