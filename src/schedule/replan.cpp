@@ -8,6 +8,7 @@
 #include "bases.hpp"
 #include "costate/core/error.hpp"
 #include "costate/schedule/binomial.hpp"
+#include "listed.hpp"
 #include "replanner.hpp"
 #include "slot_stack.hpp"
 
@@ -140,21 +141,6 @@ void keep_best(std::vector<Stored> stored, Slot slots, Step end, SetReversal::St
 
 namespace {
 
-class Listed final : public Generator {
- public:
-  Listed(std::vector<Command> first, SetReversal rest)
-      : first_(std::make_shared<std::vector<Command>>(std::move(first))), rest_(std::move(rest)) {}
-  [[nodiscard]] std::unique_ptr<Generator> clone() const override {
-    return std::make_unique<Listed>(*this);
-  }
-  Command next() override { return given_ < first_->size() ? (*first_)[given_++] : rest_.next(); }
-
- private:
-  std::shared_ptr<const std::vector<Command>> first_;  // shared by copies; never changes
-  std::size_t given_ = 0;
-  SetReversal rest_;
-};
-
 void check(bool holds, const std::string& what) {
   if (!holds) throw InvalidArgument("resume: " + what);
 }
@@ -269,7 +255,7 @@ Schedule resume_from(const ResumePoint& point) {
 }
 
 std::unique_ptr<Generator> listed(std::vector<Command> first, SetReversal rest) {
-  return std::make_unique<Listed>(std::move(first), std::move(rest));
+  return std::make_unique<Listed<SetReversal>>(std::move(first), std::move(rest));
 }
 
 }  // namespace costate

@@ -167,8 +167,11 @@ std::vector<Step> in_order(std::vector<Step> positions, Step n) {
   positions.push_back(0);
   std::sort(positions.begin(), positions.end());
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-  if (positions.front() < 0 || (n > 0 && positions.back() >= n)) {
-    throw InvalidArgument("a required state is not among the states 0 to " + std::to_string(n - 1));
+  const Step wrong = positions.front() < 0 ? positions.front() : positions.back();
+  if (wrong < 0 || (n > 0 && wrong >= n)) {
+    throw InvalidArgument("state " + std::to_string(wrong) +
+                          " is required, but only the states 0 to " + std::to_string(n - 1) +
+                          " can be");
   }
   if (positions.back() == n - 1) positions.pop_back();
   return positions;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "costate/schedule/binomial.hpp"
+#include "listed.hpp"
 
 namespace costate {
 namespace {
@@ -14,25 +15,10 @@ Command command(Kind kind, Step from, Step to, Slot slot = 0) {
   return {kind, Content::state, from, to, slot};
 }
 
-class ListedFirst final : public Generator {
- public:
-  ListedFirst(std::vector<Command> first, RuledReversal rest)
-      : first_(std::make_shared<std::vector<Command>>(std::move(first))), rest_(std::move(rest)) {}
-  [[nodiscard]] std::unique_ptr<Generator> clone() const override {
-    return std::make_unique<ListedFirst>(*this);
-  }
-  Command next() override { return given_ < first_->size() ? (*first_)[given_++] : rest_.next(); }
-
- private:
-  std::shared_ptr<const std::vector<Command>> first_;  // shared by copies; never changes
-  std::size_t given_ = 0;
-  RuledReversal rest_;
-};
-
 }  // namespace
 
 std::unique_ptr<Generator> listed(std::vector<Command> first, RuledReversal rest) {
-  return std::make_unique<ListedFirst>(std::move(first), std::move(rest));
+  return std::make_unique<Listed<RuledReversal>>(std::move(first), std::move(rest));
 }
 
 RuledReversal::RuledReversal(Start start, SlotPool pool)

@@ -16,18 +16,9 @@
 
 using namespace costate;
 using support::check_counted;
+using support::more;
 using support::Random;
 using support::search;
-
-namespace {
-
-#ifdef COSTATE_SOAK
-constexpr int more = 10;
-#else
-constexpr int more = 1;
-#endif
-
-}  // namespace
 
 TEST_CASE("Hardly any weighted continuation is cheaper, and in one tier none", "[oracle]") {
   Random random(23);

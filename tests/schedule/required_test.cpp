@@ -21,15 +21,10 @@
 #include "support/shortest_path.hpp"
 
 using namespace costate;
+using support::more;
 using support::Random;
 
 namespace {
-
-#ifdef COSTATE_SOAK
-constexpr int more = 10;
-#else
-constexpr int more = 1;
-#endif
 
 Plan plan_for(Step n, Slot slots, const std::vector<Step>& positions) {
   Costs costs;
@@ -332,6 +327,9 @@ TEST_CASE("Without required states the advances are those of the binomial schedu
 TEST_CASE("Bad input of required is refused with a reason", "[unit]") {
   CHECK_THROWS_WITH(plan_for(10, 2, {3, 5}),
                     "3 states are to be stored, x_0 among them, in 2 slots");
-  CHECK_THROWS_WITH(plan_for(10, 5, {10}), "a required state is not among the states 0 to 9");
+  CHECK_THROWS_WITH(plan_for(10, 5, {3, -1}),
+                    "state -1 is required, but only the states 0 to 9 can be");
+  CHECK_THROWS_WITH(plan_for(10, 5, {10}),
+                    "state 10 is required, but only the states 0 to 9 can be");
   CHECK_THROWS_AS(plan_for(10, 5, {-1}), InvalidArgument);
 }

@@ -17,6 +17,13 @@ namespace support {
 
 using namespace costate;
 
+/// So many times as many cases in the soak runs.
+#ifdef COSTATE_SOAK
+inline constexpr int more = 10;
+#else
+inline constexpr int more = 1;
+#endif
+
 inline Counts count(Schedule schedule, const ResumePoint& point, bool single_actions = false) {
   Interpreter machine(point);
   if (single_actions) {

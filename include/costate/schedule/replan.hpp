@@ -86,7 +86,7 @@ inline constexpr Step most_resumed = 10'000'000;
 /// what it will), or one that begins in a slower tier. Which stored states are kept where, and
 /// whether one is made above all others, is found by a programme over all of them; then single
 /// states are moved up, taken in and left out as long as that helps. Against the exact plan for 60
-/// to 180 steps it costs less in the mean, and 1.07 times as much at worst (two tiers and three,
+/// to 180 steps it costs less in the mean, and 1.1 times as much at worst (two tiers and three,
 /// states at random); an interrupted plan for thousands of steps is gone on with at its own cost,
 /// up to 0.1 %. With more than some 20 stored states only so many at a time are dropped, and with
 /// more than some hundred fewer are moved, as can be looked at in a second or two.
